@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/analysis/step_stats.h"
+#include "core/analysis/tables.h"
+#include "core/io/open.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace fusescope {
+namespace {
+
+// "last", "all" or the number of a ProfilerStep.
+Result<std::int16_t> chooseStep(const TraceStore &trace, const std::string &wanted) {
+    if (trace.steps.empty()) return std::int16_t{-1};
+    const auto last = static_cast<std::int16_t>(trace.steps.size() - 1);
+    if (wanted.empty() || wanted == "last" || wanted == "all") return last;
+    std::int64_t number = 0;
+    const auto [end, ec] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
+    if (ec == std::errc{} && end == wanted.data() + wanted.size())
+        for (std::size_t i = 0; i < trace.steps.size(); ++i)
+            if (trace.steps[i].number == number) return static_cast<std::int16_t>(i);
+    std::string known;
+    for (const Step &step : trace.steps) known += (known.empty() ? "" : ", ") + std::to_string(step.number);
+    return Error{ErrorCode::NotFound, "a step among " + known + " (or last, all)", "'" + wanted + "'", trace.path};
+}
+
+Error cancelled() { return {ErrorCode::Cancelled, "the analysis to finish", "that it was cancelled", ""}; }
+
+} // namespace
+
+Result<AnalysisPtr> analyze(TracePtr trace, GraphPtr graph, const AnalyzeOptions &options, Progress &progress) {
+    if (!trace && !graph)
+        return Error{ErrorCode::NotFound, "a profiler trace or a model graph", "neither", ""};
+    auto result = std::make_shared<Analysis>();
+    Analysis &a = *result;
+    a.trace = std::move(trace);
+    a.graph = std::move(graph);
+
+    if (!options.device.empty()) {
+        auto device = deviceByName(options.device);
+        if (!device) return device.error();
+        a.device = std::move(*device);
+    } else if (a.trace) {
+        a.device = deviceOfTrace(*a.trace);
+    } else {
+        a.device = deviceOfTrace(TraceStore{}); // assumed, and named so
+    }
+
+    FusionInput fusion;
+    if (a.trace) {
+        auto step = chooseStep(*a.trace, options.step);
+        if (!step) return step.error();
+        a.step = *step;
+        a.all_steps = options.step == "all";
+        progress.begin("linking kernels to operators and modules");
+        a.link = linkTrace(*a.trace, a.graph.get(), progress);
+        if (progress.cancelled()) return cancelled();
+        progress.begin("computing costs");
+        a.kernel_costs = costOfKernels(*a.trace, a.link);
+        a.steps = stepStats(*a.trace);
+        fillKernelTable(a);
+        fillOpTable(a);
+        a.index = std::make_shared<const SliceIndex>(*a.trace);
+        fusion.trace = a.trace.get();
+        fusion.link = &a.link;
+        fusion.kernel_costs = &a.kernel_costs;
+        fusion.step = a.step;
+        fusion.step_ns = a.stepNs();
+    } else {
+        a.link.modules = a.graph->modules;
+        a.link.modules_from_graph = true;
+    }
+    if (progress.cancelled()) return cancelled();
+    fillModuleStats(a);
+    a.model = a.graph ? modelFacts(*a.graph) : modelFacts(*a.trace, a.link);
+    if (progress.cancelled()) return cancelled();
+    progress.begin("looking for fusions");
+    fusion.graph = a.graph.get();
+    fusion.device = a.device;
+    a.findings = findFusions(fusion);
+    a.plan = makePlan(a.findings, fusion.step_ns);
+    if (progress.cancelled()) return cancelled();
+    return AnalysisPtr(std::move(result));
+}
+
+Result<AnalysisPtr> analyzeFiles(const std::vector<std::string> &paths, const AnalyzeOptions &options, Progress &progress) {
+    TracePtr trace;
+    GraphPtr graph;
+    std::vector<std::string> used;
+    std::vector<Error> errors;
+    for (const std::string &path : paths) {
+        auto opened = openFile(path, progress);
+        if (!opened) {
+            if (opened.error().code == ErrorCode::Cancelled) return std::move(opened).error();
+            errors.push_back(std::move(opened).error());
+            continue;
+        }
+        const bool is_trace = std::holds_alternative<TracePtr>(*opened);
+        if (is_trace ? trace != nullptr : graph != nullptr) {
+            errors.push_back({ErrorCode::Unsupported, is_trace ? "one trace at a time" : "one model graph at a time",
+                              "a second one, which is left out", path});
+            continue;
+        }
+        if (is_trace) trace = std::get<TracePtr>(*opened);
+        else graph = std::get<GraphPtr>(*opened);
+        used.push_back(path);
+    }
+    if (!trace && !graph) {
+        if (!errors.empty()) return std::move(errors.front());
+        return Error{ErrorCode::NotFound, "a profiler trace or a model graph", "no file", ""};
+    }
+    auto analysed = analyze(std::move(trace), std::move(graph), options, progress);
+    if (!analysed) return analysed;
+    auto named = std::make_shared<Analysis>(**analysed);
+    named->files = std::move(used);
+    named->file_errors = std::move(errors);
+    return AnalysisPtr(std::move(named));
+}
+
+} // namespace fusescope

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The model graph as blocks, coloured as in the article, flagged regions outlined.
+#pragma once
+
+#include "core/draw/draw_list.h"
+#include "core/graph/layout.h"
+
+namespace fusescope {
+
+// analysis.graph must not be null. Measured time and share stand in the boxes when there is a trace.
+[[nodiscard]] DrawList drawGraph(const Analysis &analysis, const VisibleGraph &graph, const LayoutResult &layout,
+                                 const SelectionSets &selection);
+// Fill role of a module or op box by its class.
+[[nodiscard]] ColourRole blockRole(const ModuleTree &tree, ModuleId module);
+
+} // namespace fusescope

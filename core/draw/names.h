@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Short forms of the long names that profilers record, for boxes and tables. The full name belongs in the tooltip.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace fusescope {
+
+// "void at::native::(anonymous namespace)::foo<4, at::Bar>(int)" -> "foo".
+[[nodiscard]] std::string_view shortKernelName(std::string_view name) noexcept;
+// "aten::mul" -> "mul".
+[[nodiscard]] std::string_view shortOpName(std::string_view name) noexcept;
+// "torch/nn/modules/module.py(1775): _call_impl" -> "_call_impl"; "nn.Module: Qwen3MLP_0" -> "Qwen3MLP_0".
+[[nodiscard]] std::string_view shortFrameName(std::string_view name) noexcept;
+// Last component of a path.
+[[nodiscard]] std::string_view fileName(std::string_view path) noexcept;
+
+} // namespace fusescope

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Axes and roofs. The memory roof is the data sheet's peak; the thinner line is what a plain copy reaches, which is as far as
+// a fused kernel can go.
+#include "core/draw/compose.h"
+#include "core/draw/roofline_parts.h"
+#include "core/draw/text_fit.h"
+
+#include "core/base/format.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace fusescope {
+namespace {
+
+using namespace roofline;
+
+double decadeBelow(double v) noexcept { return std::pow(10.0, std::floor(std::log10(v) + 1e-9)); }
+double decadeAbove(double v) noexcept { return std::pow(10.0, std::ceil(std::log10(v) - 1e-9)); }
+
+double topPeak(const DeviceSpec& device) noexcept {
+    return device.bf16_tensor > 0 ? device.bf16_tensor : std::max(device.fp16_tensor, device.fp32);
+}
+
+std::string_view sourceText(DeviceSource source) noexcept {
+    switch (source) {
+    case DeviceSource::Trace: return "named in the trace, preset figures";
+    case DeviceSource::Preset: return "preset";
+    case DeviceSource::Calibrated: return "calibrated";
+    case DeviceSource::Assumed: break;
+    }
+    return "assumed: no device is known";
+}
+
+std::string decadeText(double v, bool flops) {
+    if (flops) return formatFlopRate(v);
+    if (v >= 1 && v < 1e15) return formatCount(static_cast<std::int64_t>(std::llround(v)));
+    return formatSignificant(v);
+}
+
+void drawAxes(const Scale& scale, DrawList& list) {
+    const Area& a = scale.area;
+    DrawRect plot;
+    plot.x = a.left;
+    plot.y = a.top;
+    plot.width = a.right - a.left;
+    plot.height = a.bottom - a.top;
+    plot.fill = ColourRole::Surface;
+    plot.stroke = ColourRole::Border;
+    plot.stroke_width = 1;
+    plot.layer = -2;
+    list.rects.push_back(plot);
+    const auto grid = [&](double x0, double y0, double x1, double y1) {
+        compose::line(list, x0, y0, x1, y1, ColourRole::Grid).layer = -1;
+    };
+    // Every decade gets a line; in a small picture not every one gets a label.
+    double last = -1e9;
+    for (double v = scale.axes.min_ai; v <= scale.axes.max_ai * 1.001; v *= 10) {
+        const double x = scale.x(v);
+        grid(x, a.top, x, a.bottom);
+        if (x - last < 36) continue;
+        last = x;
+        compose::text(list, x, a.bottom + 16, decadeText(v, false), 11, ColourRole::TextMuted, TextAlign::Centre);
+    }
+    last = 1e9;
+    for (double v = scale.axes.min_flops; v <= scale.axes.max_flops * 1.001; v *= 10) {
+        const double y = scale.y(v);
+        grid(a.left, y, a.right, y);
+        if (last - y < 18) continue;
+        last = y;
+        compose::text(list, a.left - 8, y + 4, decadeText(v, true), 11, ColourRole::TextMuted, TextAlign::Right);
+    }
+    compose::text(list, (a.left + a.right) / 2, a.bottom + 34, "arithmetic intensity, FLOP/byte", 11, ColourRole::TextMuted, TextAlign::Centre);
+}
+
+// A memory roof from the left or lower edge up to where it meets the peak.
+void memoryRoof(const Scale& scale, double bandwidth, double peak, double width, bool dashed, ColourRole role, DrawList& list) {
+    if (!(bandwidth > 0) || !(peak > 0)) return;
+    const double from = std::max(scale.axes.min_ai, scale.axes.min_flops / bandwidth), to = std::min(peak / bandwidth, scale.axes.max_ai);
+    if (to <= from) return;
+    DrawLine& line = compose::line(list, scale.x(from), scale.y(bandwidth * from), scale.x(to), scale.y(bandwidth * to), role, width);
+    line.dashed = dashed;
+}
+
+void drawRoofs(const DeviceSpec& device, const Scale& scale, std::vector<Area>& obstacles, DrawList& list) {
+    const Area& a = scale.area;
+    const double peak = topPeak(device), bandwidth = device.bandwidth_Bps;
+    if (!(peak > 0) || !(bandwidth > 0)) return;
+    const double ridge = peak / bandwidth, ridge_x = scale.x(ridge), peak_y = scale.y(peak);
+    memoryRoof(scale, bandwidth, peak, 2, false, ColourRole::Text, list);
+    memoryRoof(scale, device.practicalBandwidth(), peak, 1, true, ColourRole::TextMuted, list);
+    compose::line(list, ridge_x, peak_y, a.right, peak_y, ColourRole::Text, 2);
+    DrawLine& drop = compose::line(list, ridge_x, peak_y, ridge_x, a.bottom, ColourRole::TextMuted);
+    drop.dashed = true;
+    drop.layer = -1;
+
+    const auto label = [&](double x, double y, const std::string& text, ColourRole role, TextAlign align, bool bold = false) {
+        const double width = textWidth(text, {11, bold});
+        const double left = align == TextAlign::Right ? x - width : align == TextAlign::Centre ? x - width / 2 : x;
+        compose::text(list, x, y, text, 11, role, align).bold = bold;
+        obstacles.push_back({left, y - 11, left + width, y + 4});
+    };
+    label(a.right - 8, peak_y - 8, "bf16 tensor cores " + formatFlopRate(peak), ColourRole::Text, TextAlign::Right, true);
+    DrawMarker dot;
+    dot.x = ridge_x;
+    dot.y = peak_y;
+    dot.radius = 4;
+    dot.fill = ColourRole::Text;
+    dot.stroke = ColourRole::Surface;
+    list.markers.push_back(dot);
+    label(ridge_x, a.bottom - 8, fmt::format("ridge {} FLOP/byte", formatSignificant(ridge)), ColourRole::TextMuted,
+          ridge_x + 140 > a.right ? TextAlign::Right : TextAlign::Left);
+    list.texts.back().x += list.texts.back().align == TextAlign::Right ? -6 : 6;
+    if (device.fp32 > 0 && device.fp32 < peak && device.fp32 / bandwidth > scale.axes.min_ai) {
+        // Pointwise work cannot use tensor cores: this is its compute roof.
+        const double y = scale.y(device.fp32);
+        compose::line(list, scale.x(device.fp32 / bandwidth), y, a.right, y, ColourRole::TextMuted).dashed = true;
+        label(a.right - 8, y - 6, "fp32 " + formatFlopRate(device.fp32), ColourRole::TextMuted, TextAlign::Right);
+    }
+    // The memory roof carries its figures above its line, the practical one in the note under the title.
+    const double at = std::max(scale.axes.min_ai, scale.axes.min_flops / bandwidth) * 1.6;
+    const double x = scale.x(at), y = scale.y(at * bandwidth);
+    const std::string text = "HBM " + formatBandwidth(bandwidth);
+    label(x - 2, std::max(y - 34, a.top + 16), text, ColourRole::Text, TextAlign::Left, true);
+    // Labels of marks keep off the sloping line too.
+    for (int i = 0; i <= 24; ++i) {
+        const double ai = scale.axes.min_ai * std::pow(ridge / scale.axes.min_ai, i / 24.0);
+        const double px = scale.x(ai), py = scale.y(ai * bandwidth);
+        obstacles.push_back({px - 6, py - 4, px + 6, py + 4});
+    }
+}
+
+} // namespace
+
+RooflineAxes rooflineAxes(const Analysis& analysis) {
+    double min_ai = 0.1, max_ai = 1000, min_flops = 1e11, max_flops = 1e14;
+    const auto take = [&](double ai, double flops) {
+        if (!(ai > 0) || !(flops > 0) || !std::isfinite(ai) || !std::isfinite(flops)) return;
+        min_ai = std::min(min_ai, std::max(ai, 1e-6));
+        max_ai = std::max(max_ai, std::min(ai, 1e9));
+        min_flops = std::min(min_flops, std::max(flops, 1e3));
+        max_flops = std::max(max_flops, std::min(flops, 1e18));
+    };
+    for (const std::uint32_t row : plottableOps(analysis)) take(analysis.ops[row].intensity(), analysis.ops[row].achievedFlops());
+    // Room above the roof for its label.
+    const double peak = topPeak(analysis.device);
+    if (peak > 0 && analysis.device.bandwidth_Bps > 0) take(peak / analysis.device.bandwidth_Bps * 2, peak * 1.4);
+    return {decadeBelow(min_ai), decadeAbove(max_ai), decadeBelow(min_flops), decadeAbove(max_flops)};
+}
+
+DrawList drawRoofline(const Analysis& analysis, double width, double height, const SelectionSets& selection) {
+    DrawList list;
+    list.width = width;
+    list.height = height;
+    Scale scale;
+    scale.axes = rooflineAxes(analysis);
+    scale.area = {88, 48, std::max(width - 16, 120.0), std::max(height - 72, 96.0)};
+    drawAxes(scale, list);
+    std::vector<Area> obstacles;
+    drawRoofs(analysis.device, scale, obstacles, list);
+    drawMarks(analysis, scale, selection, obstacles, list);
+
+    const DeviceSpec& device = analysis.device;
+    const double room = width - 32;
+    DrawText& title = compose::elidedText(list, 16, 20, fmt::format("{} · {}", device.name.empty() ? "Unknown device" : device.name, sourceText(device.source)),
+                                          13, ColourRole::Text, room);
+    title.bold = true;
+    const std::string copy = device.copy_bandwidth_Bps > 0 ? "measured copy" : "practical copy (88% of peak assumed)";
+    compose::elidedText(list, 16, 37, fmt::format("dashed: {} {} · area of a mark: its time", copy, formatBandwidth(device.practicalBandwidth())),
+                        11, ColourRole::TextMuted, room);
+
+    // Legend of the kinds that are there, and what could not be drawn.
+    std::array<bool, 12> used{};
+    const auto rows = plottableOps(analysis);
+    for (const std::uint32_t row : rows) used[std::min<std::size_t>(static_cast<std::size_t>(analysis.ops[row].kind), 11)] = true;
+    compose::Legend legend;
+    for (std::size_t kind = 0; kind < used.size(); ++kind)
+        if (used[kind]) legend.entries.emplace_back(roleOf(static_cast<OpKind>(kind)), std::string(nameOf(static_cast<OpKind>(kind))));
+    const double legend_bottom = compose::drawLegend(list, legend, scale.area.left, height - 28, scale.area.right - scale.area.left);
+    const std::size_t missing = analysis.ops.size() - rows.size();
+    if (missing > 0) {
+        double time = 0, all = 0;
+        for (const OpSummary& op : analysis.ops) all += op.time_ns;
+        time = all;
+        for (const std::uint32_t row : rows) time -= analysis.ops[row].time_ns;
+        const std::string note = fmt::format("not shown: {} of {} rows without FLOPs or bytes, {} of the time", missing, analysis.ops.size(),
+                                             formatPercent(all > 0 ? std::max(0.0, time) / all : 0));
+        compose::elidedText(list, scale.area.left + 8, scale.area.top + 18, note, 11, ColourRole::TextMuted,
+                            scale.area.right - scale.area.left - 16);
+    }
+    list.height = std::max(height, legend_bottom + 8);
+    if (analysis.ops.empty())
+        compose::text(list, (scale.area.left + scale.area.right) / 2, (scale.area.top + scale.area.bottom) / 2,
+                      "Open a trace to see its operators under the roof", 13, ColourRole::TextMuted, TextAlign::Centre);
+    return list;
+}
+
+} // namespace fusescope

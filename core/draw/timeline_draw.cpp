@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of the timeline. Work per frame is bounded by pixels and rows, not by the trace: the index folds what falls
+// below a pixel, and neighbours too small to tell apart are folded once more here.
+#include "core/draw/timeline_parts.h"
+
+#include "core/draw/text_fit.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fusescope {
+namespace {
+
+using namespace timeline;
+
+constexpr double kFoldPixels = 2;   // folded neighbours grow up to this width
+constexpr double kTextPixels = 30;  // narrower boxes carry no text
+constexpr double kTextSize = 11;
+
+class RowPainter {
+public:
+    RowPainter(const Analysis& analysis, const TimelineView& view, const SelectionSets& selection, DrawList& list)
+        : analysis_(analysis), trace_(*analysis.trace), scale_(view), view_(view), list_(list),
+          picking_(selection.pick.kind != PickKind::None), picked_(selection.slice),
+          selected_(selectedSlices(analysis, view, selection)) {
+        if (selected_.empty()) picking_ = false; // nothing of the pick is here: dimming everything would tell nothing
+    }
+
+    void paint(const TimelineRow& row, double y) {
+        band(row, y);
+        if (!row.collapsed) {
+            for (std::size_t i = 0; i < row.shown.size(); ++i)
+                line(row, row.shown[i], y + row.line_height * static_cast<double>(i), row.line_height - 2, false);
+            return;
+        }
+        // One row for a whole thread: operators over deeper operators, Python left out.
+        for (auto depth = row.shown.rbegin(); depth != row.shown.rend(); ++depth)
+            line(row, *depth, y, row.line_height - 2, true);
+    }
+
+private:
+    void band(const TimelineRow& row, double y) {
+        DrawRect rect;
+        rect.y = y - 2;
+        rect.width = view_.width;
+        rect.height = row.height + 2;
+        rect.fill = ColourRole::Surface;
+        rect.layer = -2;
+        list_.rects.push_back(rect);
+    }
+
+    void line(const TimelineRow& row, std::uint16_t depth, double y, double height, bool summary) {
+        if (y + height < 0 || y > view_.height) return;
+        spans_.clear();
+        const int pixels = std::clamp(static_cast<int>(std::lround(view_.width)), 1, 16384);
+        analysis_.index->query(row.track, depth, view_.t0, view_.t1, pixels, spans_);
+        auto next = selected_.cbegin();
+        pending_ = {};
+        for (const LodSpan& span : spans_) {
+            if (!span.slice.valid() || span.slice.index() >= trace_.slices.size()) continue;
+            const ColourRole role = roleOfSlice(analysis_, span.slice);
+            if (summary && (role == ColourRole::PythonFrame || role == ColourRole::Launch)) continue;
+            const Emphasis emphasis = emphasisOf(span, row.track, depth, next);
+            const double x0 = scale_.x(span.begin), x1 = std::max(scale_.x(span.end), x0 + 1);
+            if (fold(span, role, emphasis, x0, x1)) continue;
+            flush(y, height);
+            pending_ = {x0, x1, Scale::ns(span.begin, span.end), span.slice, span.count, role, emphasis, true};
+        }
+        flush(y, height);
+    }
+
+    struct Pending {
+        double x0 = 0, x1 = 0, longest = 0;
+        SliceId slice;
+        std::uint32_t count = 0;
+        ColourRole role = ColourRole::KindOther;
+        Emphasis emphasis = Emphasis::Normal;
+        bool used = false;
+    };
+
+    bool fold(const LodSpan& span, ColourRole role, Emphasis emphasis, double x0, double x1) noexcept {
+        Pending& p = pending_;
+        if (!p.used || emphasis != p.emphasis || x0 - p.x1 > 0.5 || x1 - p.x0 > kFoldPixels) return false;
+        p.x1 = std::max(p.x1, x1);
+        p.count += span.count;
+        const double length = Scale::ns(span.begin, span.end);
+        if (length > p.longest) {
+            p.longest = length;
+            p.slice = span.slice;
+            p.role = role;
+        }
+        return true;
+    }
+
+    // Selected slices are in time order like the spans, so one walk along both is enough.
+    Emphasis emphasisOf(const LodSpan& span, TrackId track, std::uint16_t depth, std::vector<SliceId>::const_iterator& next) {
+        if (!picking_) return Emphasis::Normal;
+        if (span.count == 1) {
+            return std::binary_search(selected_.begin(), selected_.end(), span.slice) ? Emphasis::Selected : Emphasis::Dimmed;
+        }
+        const SliceTable& s = trace_.slices;
+        while (next != selected_.end() && s.ts[next->index()] < span.begin) ++next;
+        for (auto i = next; i != selected_.end() && s.ts[i->index()] < span.end; ++i)
+            if (s.track[i->index()] == track && s.depth[i->index()] == depth) return Emphasis::Selected;
+        return Emphasis::Dimmed;
+    }
+
+    void flush(double y, double height) {
+        if (!pending_.used) return;
+        const Pending& p = pending_;
+        DrawRect rect;
+        rect.x = p.x0;
+        rect.y = y;
+        // A hair between neighbours keeps a row of equal colours readable; slivers need each of their pixels.
+        rect.width = p.x1 - p.x0 >= 4 ? p.x1 - p.x0 - 0.5 : p.x1 - p.x0;
+        rect.height = height;
+        rect.radius = rect.width >= 8 ? 2 : 0;
+        rect.fill = p.role;
+        rect.hatched = p.count > 1;
+        rect.emphasis = p.emphasis;
+        if (p.emphasis == Emphasis::Selected && p.slice != picked_ && picking_ && rect.width < 3) rect.stroke_width = 0;
+        rect.pick = pickOf(p.slice);
+        list_.rects.push_back(rect);
+        if (rect.width >= kTextPixels && p.count == 1) label(rect, p.slice);
+    }
+
+    Pick pickOf(SliceId slice) const noexcept {
+        const KernelId kernel = kernelOf(trace_, slice);
+        if (kernel.valid()) return {PickKind::Kernel, kernel.value};
+        return {PickKind::Slice, slice.value};
+    }
+
+    void label(const DrawRect& rect, SliceId slice) {
+        // The text stays in sight while its box is partly scrolled out.
+        const double left = std::max(rect.x, 0.0) + 4, right = std::min(rect.x + rect.width, view_.width) - 4;
+        if (right - left < kTextPixels - 8 || rect.height < 10) return;
+        DrawText text;
+        text.text = elided(labelOfSlice(analysis_, slice, right - left), {kTextSize}, right - left);
+        if (text.text.empty()) return;
+        text.x = left;
+        text.y = rect.y + rect.height / 2 + kTextSize * 0.36;
+        text.size = kTextSize;
+        text.fill = textOn(rect.fill);
+        text.max_width = right - left;
+        text.emphasis = rect.emphasis == Emphasis::Dimmed ? Emphasis::Dimmed : Emphasis::Normal;
+        text.pick = rect.pick;
+        list_.texts.push_back(std::move(text));
+    }
+
+    const Analysis& analysis_;
+    const TraceStore& trace_;
+    Scale scale_;
+    const TimelineView& view_;
+    DrawList& list_;
+    bool picking_;
+    SliceId picked_;
+    std::vector<SliceId> selected_;
+    std::vector<LodSpan> spans_;
+    Pending pending_;
+};
+
+void drawStepBounds(const Analysis& analysis, const TimelineView& view, DrawList& list) {
+    const Scale scale(view);
+    for (const Step& step : analysis.trace->steps) {
+        for (const std::int64_t t : {step.begin, step.end}) {
+            if (t < view.t0 || t > view.t1) continue;
+            DrawLine line;
+            line.points = {{scale.x(t), 0}, {scale.x(t), view.height}};
+            line.dashed = true;
+            line.layer = -1;
+            list.lines.push_back(std::move(line));
+        }
+    }
+}
+
+} // namespace
+
+DrawList drawTimeline(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
+                      const SelectionSets& selection) {
+    DrawList list;
+    list.width = view.width;
+    list.height = view.height;
+    if (!analysis.trace || !analysis.index || view.t1 <= view.t0 || !(view.width >= 1)) return list;
+    drawStepBounds(analysis, view, list);
+    drawIdle(analysis, layout, view, list);
+    RowPainter painter(analysis, view, selection, list);
+    for (const TimelineRow& row : layout.rows) {
+        const double y = row.y - view.scroll_y;
+        if (y + row.height < 0 || y > view.height) continue;
+        painter.paint(row, y);
+    }
+    drawFlags(analysis, layout, view, selection, list);
+    return list;
+}
+
+SliceId sliceAt(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view, double x, double y) {
+    if (!analysis.trace || !analysis.index || view.t1 <= view.t0 || !(view.width >= 1)) return {};
+    if (!(x >= 0) || x > view.width || !(y >= 0)) return {};
+    const double ns_per_pixel = Scale::ns(view.t0, view.t1) / view.width;
+    const auto t = static_cast<std::int64_t>(static_cast<std::uint64_t>(view.t0) + static_cast<std::uint64_t>(x * ns_per_pixel));
+    const auto tolerance = static_cast<std::int64_t>(ns_per_pixel * 2);
+    const double content_y = y + view.scroll_y;
+    for (const TimelineRow& row : layout.rows) {
+        if (content_y < row.y || content_y >= row.y + row.height || row.shown.empty()) continue;
+        if (!row.collapsed) {
+            // The lane of flags below a stream belongs to its last row of kernels.
+            const auto line = std::min(static_cast<std::size_t>((content_y - row.y) / row.line_height), row.shown.size() - 1);
+            return analysis.index->at(row.track, row.shown[line], t, tolerance);
+        }
+        for (const std::uint16_t depth : row.shown) { // what lies on top
+            const SliceId slice = analysis.index->at(row.track, depth, t, tolerance);
+            if (!slice.valid()) continue;
+            const ColourRole role = roleOfSlice(analysis, slice);
+            if (role != ColourRole::PythonFrame && role != ColourRole::Launch) return slice;
+        }
+    }
+    return {};
+}
+
+} // namespace fusescope

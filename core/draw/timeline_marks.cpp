@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is drawn over the rows: findings, idle time, the selection.
+#include "core/draw/flagged.h"
+#include "core/draw/text_fit.h"
+#include "core/draw/timeline_parts.h"
+
+#include "core/base/format.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace fusescope::timeline {
+namespace {
+
+constexpr std::size_t kMaxSelected = 50'000; // more cannot be told apart, and the frame has to be short
+
+struct Mark {
+    double x0 = 0, x1 = 0;
+    std::uint32_t row = 0, finding = 0;
+    std::uint32_t instances = 1; // merged ones
+    std::size_t instance = 0;
+    Emphasis emphasis = Emphasis::Normal;
+};
+
+class MarkCollector {
+public:
+    MarkCollector(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view)
+        : analysis_(analysis), trace_(*analysis.trace), view_(view), scale_(view) {
+        row_of_track_.assign(trace_.tracks.size(), kNoRow);
+        for (std::uint32_t i = 0; i < layout.rows.size(); ++i)
+            if (layout.rows[i].gpu && layout.rows[i].track.index() < row_of_track_.size())
+                row_of_track_[layout.rows[i].track.index()] = i;
+    }
+
+    // Runs of kernels that follow each other on the stream become one mark.
+    void add(std::uint32_t finding, std::size_t instance, const std::vector<KernelId>& kernels, Emphasis emphasis) {
+        if (kernels.empty() || !meetsView(kernels)) return;
+        KernelId previous;
+        Mark mark;
+        bool open = false;
+        for (const KernelId kernel : kernels) {
+            if (kernel.index() >= trace_.kernels.size()) continue;
+            const SliceId slice = trace_.kernels.slice[kernel.index()];
+            const std::uint32_t row = row_of_track_[trace_.slices.track[slice.index()].index()];
+            if (row == kNoRow) continue;
+            const double x0 = scale_.x(trace_.slices.ts[slice.index()]), x1 = scale_.x(trace_.endOf(slice));
+            const bool joins = open && mark.row == row && (kernel.value == previous.value + 1 || x0 - mark.x1 < 1);
+            if (!joins) {
+                if (open) keep(mark);
+                mark = {x0, x1, row, finding, 1, instance, emphasis};
+                open = true;
+            }
+            mark.x1 = std::max(mark.x1, x1);
+            previous = kernel;
+        }
+        if (open) keep(mark);
+    }
+
+    // Marks of one row that stand closer than they can be told apart become one.
+    std::vector<Mark> take() {
+        std::stable_sort(marks_.begin(), marks_.end(), [](const Mark& a, const Mark& b) {
+            return a.row != b.row ? a.row < b.row : a.x0 < b.x0;
+        });
+        std::vector<Mark> merged;
+        for (const Mark& mark : marks_) {
+            Mark* last = merged.empty() ? nullptr : &merged.back();
+            const bool sliver = mark.x1 - mark.x0 < 4;
+            if (last && last->row == mark.row && last->emphasis == mark.emphasis && sliver && mark.x0 - last->x1 < 1.5 &&
+                (last->x1 - last->x0 < 4 || last->instances > 1)) {
+                last->x1 = std::max(last->x1, mark.x1);
+                if (last->instance != mark.instance || last->finding != mark.finding) ++last->instances;
+                continue;
+            }
+            merged.push_back(mark);
+        }
+        return merged;
+    }
+
+private:
+    static constexpr std::uint32_t kNoRow = 0xFFFFFFFFU;
+
+    bool meetsView(const std::vector<KernelId>& kernels) const noexcept {
+        const auto in = [&](KernelId k) { return k.index() < trace_.kernels.size(); };
+        if (!in(kernels.front()) || !in(kernels.back())) return false;
+        const SliceId first = trace_.kernels.slice[kernels.front().index()], last = trace_.kernels.slice[kernels.back().index()];
+        return trace_.slices.ts[first.index()] <= view_.t1 && trace_.endOf(last) >= view_.t0;
+    }
+    void keep(Mark mark) {
+        if (mark.x1 <= 0 || mark.x0 >= view_.width) return;
+        mark.x1 = std::max(mark.x1, mark.x0 + 1);
+        marks_.push_back(mark);
+    }
+
+    const Analysis& analysis_;
+    const TraceStore& trace_;
+    const TimelineView& view_;
+    Scale scale_;
+    std::vector<std::uint32_t> row_of_track_;
+    std::vector<Mark> marks_;
+};
+
+} // namespace
+
+void drawFlags(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
+               const SelectionSets& selection, DrawList& list) {
+    const std::vector<std::uint32_t> findings = markedFindings(analysis, selection);
+    if (findings.empty() || !analysis.trace) return;
+    const bool one_instance = selection.pick.kind == PickKind::Instance;
+    const std::uint32_t wanted = one_instance ? selection.pick.id & 0xFFFFU : 0;
+    const bool picking = !selection.findings.empty() &&
+                         (one_instance || selection.pick.kind == PickKind::Finding);
+    MarkCollector collector(analysis, layout, view);
+    for (const std::uint32_t f : findings) {
+        const Finding& finding = analysis.findings[f];
+        const bool chosen = std::binary_search(selection.findings.begin(), selection.findings.end(), f);
+        for (std::size_t i = 0; i < finding.instances.size(); ++i) {
+            Emphasis emphasis = Emphasis::Normal;
+            if (picking) emphasis = chosen && (!one_instance || i == wanted) ? Emphasis::Normal : Emphasis::Dimmed;
+            collector.add(f, i, finding.instances[i].forward, emphasis);
+            collector.add(f, i, finding.instances[i].backward, emphasis);
+        }
+    }
+    for (const Mark& mark : collector.take()) {
+        const TimelineRow& row = layout.rows[mark.row];
+        const double top = row.y - view.scroll_y, lines = row.line_height * row.depths;
+        if (top + row.height < 0 || top > view.height) continue;
+        DrawRect bar;
+        bar.x = mark.x0;
+        bar.width = mark.x1 - mark.x0;
+        bar.y = top + lines;
+        bar.height = 3;
+        bar.fill = ColourRole::Flagged;
+        bar.emphasis = mark.emphasis;
+        bar.layer = 1;
+        bar.pick = mark.instances > 1 ? Pick{PickKind::Finding, mark.finding} : pickOfInstance(mark.finding, mark.instance);
+        list.rects.push_back(bar);
+        if (mark.instances > 1 || bar.width < 6) continue;
+        DrawRect outline = bar;
+        outline.y = top - 1;
+        outline.height = lines;
+        outline.filled = false;
+        outline.stroke = ColourRole::Flagged;
+        outline.stroke_width = 1.5;
+        outline.radius = 3;
+        list.rects.push_back(outline);
+        const double left = std::max(mark.x0, 0.0), room = std::min(mark.x1, view.width) - left;
+        if (room < 44) continue;
+        DrawText text;
+        text.size = 10;
+        text.text = elided(catalogEntry(analysis.findings[mark.finding].pattern).title, {text.size}, room);
+        text.x = left;
+        text.y = bar.y + 12;
+        text.max_width = room;
+        text.fill = ColourRole::TextMuted;
+        text.emphasis = mark.emphasis;
+        text.pick = bar.pick;
+        if (!text.text.empty()) list.texts.push_back(std::move(text));
+    }
+}
+
+void drawIdle(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view, DrawList& list) {
+    const TraceStore& trace = *analysis.trace;
+    const int pixels = std::clamp(static_cast<int>(std::lround(view.width)), 1, 16384);
+    std::map<std::int32_t, std::vector<Interval>> busy;         // a device idles when all of its streams do
+    std::map<std::int32_t, const TimelineRow*> first_row;
+    std::vector<LodSpan> spans;
+    for (const TimelineRow& row : layout.rows) {
+        const Track& track = trace.tracks[row.track.index()];
+        if (track.kind != TrackKind::GpuStream) continue;
+        first_row.emplace(track.device, &row);
+        spans.clear();
+        for (std::uint16_t depth = 0; depth < std::min<std::uint16_t>(track.depths, 2); ++depth)
+            analysis.index->query(row.track, depth, view.t0, view.t1, pixels, spans);
+        auto& intervals = busy[track.device];
+        for (const LodSpan& span : spans) intervals.emplace_back(span.begin, span.end);
+    }
+    const Scale scale(view);
+    for (auto& [device, intervals] : busy) {
+        const TimelineRow& row = *first_row.at(device);
+        const double y = row.y - view.scroll_y, height = row.line_height * row.depths - 2;
+        if (y + height < 0 || y > view.height) continue;
+        std::sort(intervals.begin(), intervals.end());
+        for (const StepStats& step : analysis.steps) {
+            // At the edges of a view nothing is known of what lies outside, so only gaps inside count as idle.
+            const std::int64_t begin = std::max(step.begin, view.t0), end = std::min(step.end, view.t1);
+            auto at = std::lower_bound(intervals.begin(), intervals.end(), Interval{begin, begin});
+            std::int64_t cursor = begin;
+            if (at != intervals.begin()) cursor = std::max(cursor, std::prev(at)->second);
+            const auto gap = [&](std::int64_t from, std::int64_t to) {
+                const double x0 = scale.x(from), x1 = scale.x(to);
+                if (to <= from || x1 - x0 < 6) return;
+                DrawRect rect;
+                rect.x = x0;
+                rect.y = y;
+                rect.width = x1 - x0;
+                rect.height = height;
+                rect.fill = ColourRole::BoundIdle;
+                rect.emphasis = Emphasis::Dimmed;
+                rect.hatched = true;
+                rect.layer = -1;
+                list.rects.push_back(rect);
+                if (x1 - x0 < 72 || height < 10) return;
+                DrawText text;
+                text.text = "idle " + formatDuration(Scale::ns(from, to));
+                text.size = 11;
+                text.x = (x0 + x1) / 2;
+                text.y = y + height / 2 + 4;
+                text.align = TextAlign::Centre;
+                text.fill = ColourRole::TextMuted;
+                text.max_width = x1 - x0 - 8;
+                list.texts.push_back(std::move(text));
+            };
+            for (; at != intervals.end() && at->first < end; ++at) {
+                gap(cursor, at->first);
+                cursor = std::max(cursor, at->second);
+            }
+            gap(cursor, end);
+        }
+    }
+}
+
+std::vector<SliceId> selectedSlices(const Analysis& analysis, const TimelineView& view, const SelectionSets& selection) {
+    std::vector<SliceId> slices;
+    const TraceStore& trace = *analysis.trace;
+    if (selection.pick.kind == PickKind::None) return slices;
+    const auto add = [&](SliceId slice) {
+        if (!slice.valid() || slice.index() >= trace.slices.size()) return;
+        if (trace.slices.ts[slice.index()] <= view.t1 && trace.endOf(slice) >= view.t0) slices.push_back(slice);
+    };
+    for (const KernelId kernel : selection.kernels) {
+        if (kernel.index() >= trace.kernels.size()) continue;
+        add(trace.kernels.slice[kernel.index()]);
+        if (kernel.index() < analysis.link.kernels.size()) {
+            const WorkLink& link = analysis.link.kernels[kernel.index()];
+            add(link.launch);
+            if (link.op.valid() && link.op.index() < trace.cpu_ops.size()) add(trace.cpu_ops.slice[link.op.index()]);
+        }
+        if (slices.size() > kMaxSelected) break;
+    }
+    add(selection.slice);
+    std::sort(slices.begin(), slices.end());
+    slices.erase(std::unique(slices.begin(), slices.end()), slices.end());
+    return slices;
+}
+
+} // namespace fusescope::timeline

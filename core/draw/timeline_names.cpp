@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Colour and text of slices and tracks.
+#include "core/draw/names.h"
+#include "core/draw/timeline_parts.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+namespace fusescope::timeline {
+
+KernelId kernelOf(const TraceStore& trace, SliceId slice) noexcept {
+    if (!slice.valid() || slice.index() >= trace.slices.size()) return {};
+    if (trace.slices.category[slice.index()] != Category::Kernel) return {};
+    const std::uint32_t row = trace.slices.detail[slice.index()];
+    return row < trace.kernels.size() ? KernelId(row) : KernelId();
+}
+
+ColourRole roleOfSlice(const Analysis& analysis, SliceId slice) noexcept {
+    const TraceStore& trace = *analysis.trace;
+    if (!slice.valid() || slice.index() >= trace.slices.size()) return ColourRole::KindOther;
+    const std::uint32_t detail = trace.slices.detail[slice.index()];
+    switch (trace.slices.category[slice.index()]) {
+    case Category::Kernel:
+        return detail < analysis.link.kernels.size() ? roleOf(analysis.link.kernels[detail].kind) : ColourRole::KindOther;
+    case Category::GpuMemcpy:
+    case Category::GpuMemset: return ColourRole::KindCopy;
+    case Category::UserAnnotation:
+    case Category::GpuUserAnnotation: return ColourRole::Annotation;
+    case Category::CudaRuntime:
+    case Category::CudaDriver: return ColourRole::Launch;
+    case Category::CpuOp: return ColourRole::CpuOp;
+    case Category::CudaSync:
+    case Category::CudaEvent:
+    case Category::Overhead: return ColourRole::BoundIdle;
+    case Category::PythonFunction:
+    case Category::TraceSpan:
+    case Category::Other: break;
+    }
+    return ColourRole::PythonFrame;
+}
+
+std::string labelOfSlice(const Analysis& analysis, SliceId slice, double width) {
+    const TraceStore& trace = *analysis.trace;
+    const std::string_view name = trace.nameOf(slice);
+    switch (trace.slices.category[slice.index()]) {
+    case Category::Kernel: {
+        const std::string_view kernel = shortKernelName(name);
+        const std::uint32_t row = trace.slices.detail[slice.index()];
+        if (row >= analysis.link.kernels.size()) return std::string(kernel);
+        const CpuOpId op = analysis.link.kernels[row].op;
+        if (!op.valid() || op.index() >= trace.cpu_ops.size()) return std::string(kernel);
+        // The operator is what people know; the kernel's own name follows where there is room.
+        std::string text(shortOpName(trace.nameOf(trace.cpu_ops.slice[op.index()])));
+        if (width >= 140) text.append(" · ").append(kernel);
+        return text;
+    }
+    case Category::PythonFunction: return std::string(shortFrameName(name));
+    case Category::GpuMemcpy: return std::string(name.substr(0, name.find(" (")));
+    default: return std::string(name.substr(0, 256));
+    }
+}
+
+std::string labelOfTrack(const TraceStore& trace, const Track& track) {
+    std::string_view name = trace.strings.view(track.name);
+    while (!name.empty() && name.back() == ' ') name.remove_suffix(1);
+    const bool gpu = track.kind == TrackKind::GpuStream || track.kind == TrackKind::GpuAnnotation;
+    if (!gpu) return name.empty() ? fmt::format("thread {}", track.tid) : std::string(name);
+    std::set<std::int32_t> devices;
+    for (const Track& t : trace.tracks)
+        if (t.kind == TrackKind::GpuStream && t.slices > 0) devices.insert(t.device);
+    const std::string prefix = devices.size() > 1 ? fmt::format("GPU {} · ", track.device) : std::string();
+    if (track.kind == TrackKind::GpuAnnotation) return prefix + "GPU annotations";
+    return prefix + (name.empty() ? fmt::format("stream {}", track.stream) : std::string(name));
+}
+
+bool showsWork(const Track& track) noexcept { return track.slices > 0 && track.kind != TrackKind::Span; }
+
+} // namespace fusescope::timeline

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of the timeline share; not for other parts.
+#pragma once
+
+#include "core/draw/timeline_draw.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fusescope::timeline {
+
+constexpr double kFlagLane = 16; // below the last depth row of a GPU stream
+constexpr double kRowGap = 8;
+
+// Time to pixels. Differences are taken in integers: doubles of nanoseconds since boot have lost the last ones.
+struct Scale {
+    std::int64_t t0 = 0;
+    double pixels_per_ns = 0, width = 0;
+    explicit Scale(const TimelineView& view) noexcept
+        : t0(view.t0), pixels_per_ns(view.t1 > view.t0 ? view.width / ns(view.t0, view.t1) : 0), width(view.width) {}
+    [[nodiscard]] static double ns(std::int64_t from, std::int64_t to) noexcept {
+        return static_cast<double>(static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from));
+    }
+    // Clipped a little outside of the view, so that painters never see huge coordinates.
+    [[nodiscard]] double x(std::int64_t t) const noexcept {
+        const double distance = t >= t0 ? ns(t0, t) : -ns(t, t0);
+        return std::clamp(distance * pixels_per_ns, -8.0, width + 8.0);
+    }
+};
+
+using Interval = std::pair<std::int64_t, std::int64_t>;
+
+// Fill of a slice: GPU work by its kind, the rest by its category.
+[[nodiscard]] ColourRole roleOfSlice(const Analysis& analysis, SliceId slice) noexcept;
+// The kernel row behind a slice, invalid if it is none.
+[[nodiscard]] KernelId kernelOf(const TraceStore& trace, SliceId slice) noexcept;
+[[nodiscard]] std::string labelOfSlice(const Analysis& analysis, SliceId slice, double width);
+// "thread 415 (python3)", "stream 7", with the device where there are several.
+[[nodiscard]] std::string labelOfTrack(const TraceStore& trace, const Track& track);
+[[nodiscard]] bool showsWork(const Track& track) noexcept; // drawn at all
+
+// Marks of worthwhile findings below the kernels they would replace.
+void drawFlags(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
+               const SelectionSets& selection, DrawList& list);
+// Gaps of the GPU inside of the steps.
+void drawIdle(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view, DrawList& list);
+// Slices of the selection (kernels, their launches and operators, the picked slice) that may meet the view, ascending.
+[[nodiscard]] std::vector<SliceId> selectedSlices(const Analysis& analysis, const TimelineView& view,
+                                                  const SelectionSets& selection);
+
+} // namespace fusescope::timeline

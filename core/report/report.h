@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The headless forms of an analysis. Each returns the whole text; writing it is the caller's.
+#pragma once
+
+#include "core/analysis/analysis.h"
+#include "core/graph/layout.h"
+
+#include <functional>
+#include <string>
+
+namespace fusescope {
+
+[[nodiscard]] std::string analysisJson(const Analysis &analysis); // schema fusescope.analysis/1, design.md section 5
+[[nodiscard]] std::string analysisMarkdown(const Analysis &analysis);
+using LayoutFunction = std::function<LayoutResult(const LayoutRequest &)>;
+// One self-contained file: findings, pictures (SVG), tables; light and dark by the reader's preference.
+[[nodiscard]] std::string analysisHtml(const Analysis &analysis, const LayoutFunction &layout);
+// torchinfo-like table: module, type, output shape, parameters, FLOPs, share of time.
+[[nodiscard]] std::string graphSummary(const Analysis &analysis);
+[[nodiscard]] std::string graphJson(const ModelGraph &graph); // fusescope.graph/1
+
+} // namespace fusescope
