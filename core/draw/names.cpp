@@ -3,7 +3,7 @@
 
 namespace fusescope {
 
-std::string_view shortKernelName(std::string_view name) noexcept {
+std::string_view displayKernelName(std::string_view name) noexcept {
     constexpr std::string_view prefix = "void ", anonymous = "(anonymous namespace)";
     std::string_view rest = name;
     if (rest.substr(0, prefix.size()) == prefix) rest.remove_prefix(prefix.size());
@@ -23,12 +23,12 @@ std::string_view shortKernelName(std::string_view name) noexcept {
     return rest.empty() ? name : rest;
 }
 
-std::string_view shortOpName(std::string_view name) noexcept {
+std::string_view displayOpName(std::string_view name) noexcept {
     const std::size_t at = name.rfind("::");
     return at == std::string_view::npos || at + 2 >= name.size() ? name : name.substr(at + 2);
 }
 
-std::string_view shortFrameName(std::string_view name) noexcept {
+std::string_view displayFrameName(std::string_view name) noexcept {
     const std::size_t at = name.find(": ");
     return at == std::string_view::npos || at + 2 >= name.size() ? name : name.substr(at + 2);
 }

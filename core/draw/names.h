@@ -8,11 +8,11 @@
 namespace fusescope {
 
 // "void at::native::(anonymous namespace)::foo<4, at::Bar>(int)" -> "foo".
-[[nodiscard]] std::string_view shortKernelName(std::string_view name) noexcept;
+[[nodiscard]] std::string_view displayKernelName(std::string_view name) noexcept;
 // "aten::mul" -> "mul".
-[[nodiscard]] std::string_view shortOpName(std::string_view name) noexcept;
+[[nodiscard]] std::string_view displayOpName(std::string_view name) noexcept;
 // "torch/nn/modules/module.py(1775): _call_impl" -> "_call_impl"; "nn.Module: Qwen3MLP_0" -> "Qwen3MLP_0".
-[[nodiscard]] std::string_view shortFrameName(std::string_view name) noexcept;
+[[nodiscard]] std::string_view displayFrameName(std::string_view name) noexcept;
 // Last component of a path.
 [[nodiscard]] std::string_view fileName(std::string_view path) noexcept;
 

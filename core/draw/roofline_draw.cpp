@@ -35,10 +35,12 @@ std::string_view sourceText(DeviceSource source) noexcept {
     return "assumed: no device is known";
 }
 
+// 1e12 -> "1 TFLOP/s", 0.1 -> "0.1": powers of ten need no three digits.
 std::string decadeText(double v, bool flops) {
-    if (flops) return formatFlopRate(v);
-    if (v >= 1 && v < 1e15) return formatCount(static_cast<std::int64_t>(std::llround(v)));
-    return formatSignificant(v);
+    if (!flops) return v >= 1 ? formatCount(static_cast<std::int64_t>(std::llround(std::min(v, 1e15)))) : fmt::format("{:g}", v);
+    constexpr std::array<std::string_view, 7> units = {"FLOP/s", "KFLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s", "PFLOP/s", "EFLOP/s"};
+    const auto thousands = static_cast<std::size_t>(std::clamp(std::floor(std::log10(v) / 3 + 1e-9), 0.0, 6.0));
+    return fmt::format("{:g} {}", std::round(v / std::pow(10.0, 3.0 * static_cast<double>(thousands))), units[thousands]);
 }
 
 void drawAxes(const Scale& scale, DrawList& list) {
@@ -120,11 +122,11 @@ void drawRoofs(const DeviceSpec& device, const Scale& scale, std::vector<Area>& 
         compose::line(list, scale.x(device.fp32 / bandwidth), y, a.right, y, ColourRole::TextMuted).dashed = true;
         label(a.right - 8, y - 6, "fp32 " + formatFlopRate(device.fp32), ColourRole::TextMuted, TextAlign::Right);
     }
-    // The memory roof carries its figures above its line, the practical one in the note under the title.
-    const double at = std::max(scale.axes.min_ai, scale.axes.min_flops / bandwidth) * 1.6;
-    const double x = scale.x(at), y = scale.y(at * bandwidth);
-    const std::string text = "HBM " + formatBandwidth(bandwidth);
-    label(x - 2, std::max(y - 34, a.top + 16), text, ColourRole::Text, TextAlign::Left, true);
+    // The memory roof carries its figure in the empty corner above it.
+    const double lowest = std::max(scale.axes.min_ai, scale.axes.min_flops / bandwidth);
+    const double at = lowest * std::pow(ridge / lowest, 0.55);
+    label(scale.x(at) - 10, scale.y(at * bandwidth) - 8, "HBM " + formatBandwidth(bandwidth), ColourRole::Text, TextAlign::Right, true);
+    obstacles.push_back({ridge_x - 2, peak_y, ridge_x + 2, a.bottom});
     // Labels of marks keep off the sloping line too.
     for (int i = 0; i <= 24; ++i) {
         const double ai = scale.axes.min_ai * std::pow(ridge / scale.axes.min_ai, i / 24.0);
@@ -145,9 +147,9 @@ RooflineAxes rooflineAxes(const Analysis& analysis) {
         max_flops = std::max(max_flops, std::min(flops, 1e18));
     };
     for (const std::uint32_t row : plottableOps(analysis)) take(analysis.ops[row].intensity(), analysis.ops[row].achievedFlops());
-    // Room above the roof for its label.
+    // The ridge keeps some roof to its right.
     const double peak = topPeak(analysis.device);
-    if (peak > 0 && analysis.device.bandwidth_Bps > 0) take(peak / analysis.device.bandwidth_Bps * 2, peak * 1.4);
+    if (peak > 0 && analysis.device.bandwidth_Bps > 0) take(peak / analysis.device.bandwidth_Bps * 2, peak);
     return {decadeBelow(min_ai), decadeAbove(max_ai), decadeBelow(min_flops), decadeAbove(max_flops)};
 }
 
@@ -157,7 +159,7 @@ DrawList drawRoofline(const Analysis& analysis, double width, double height, con
     list.height = height;
     Scale scale;
     scale.axes = rooflineAxes(analysis);
-    scale.area = {88, 48, std::max(width - 16, 120.0), std::max(height - 72, 96.0)};
+    scale.area = {88, 64, std::max(width - 24, 120.0), std::max(height - 72, 96.0)};
     drawAxes(scale, list);
     std::vector<Area> obstacles;
     drawRoofs(analysis.device, scale, obstacles, list);

@@ -45,7 +45,7 @@ bool overlap(const Area& a, const Area& b) noexcept {
 }
 
 std::string labelOf(const OpSummary& op) {
-    std::string text(shortOpName(op.op));
+    std::string text(displayOpName(op.op));
     if (!op.module_type.empty()) text += " · " + op.module_type;
     if (op.direction == Direction::Backward) text += " (bwd)";
     return text;

@@ -45,17 +45,17 @@ std::string labelOfSlice(const Analysis& analysis, SliceId slice, double width) 
     const std::string_view name = trace.nameOf(slice);
     switch (trace.slices.category[slice.index()]) {
     case Category::Kernel: {
-        const std::string_view kernel = shortKernelName(name);
+        const std::string_view kernel = displayKernelName(name);
         const std::uint32_t row = trace.slices.detail[slice.index()];
         if (row >= analysis.link.kernels.size()) return std::string(kernel);
         const CpuOpId op = analysis.link.kernels[row].op;
         if (!op.valid() || op.index() >= trace.cpu_ops.size()) return std::string(kernel);
         // The operator is what people know; the kernel's own name follows where there is room.
-        std::string text(shortOpName(trace.nameOf(trace.cpu_ops.slice[op.index()])));
+        std::string text(displayOpName(trace.nameOf(trace.cpu_ops.slice[op.index()])));
         if (width >= 140) text.append(" · ").append(kernel);
         return text;
     }
-    case Category::PythonFunction: return std::string(shortFrameName(name));
+    case Category::PythonFunction: return std::string(displayFrameName(name));
     case Category::GpuMemcpy: return std::string(name.substr(0, name.find(" (")));
     default: return std::string(name.substr(0, 256));
     }

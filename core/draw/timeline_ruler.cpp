@@ -91,7 +91,7 @@ DrawList drawRuler(std::int64_t origin, const TimelineView& view, double height)
         text.text = format.text(relative(t));
         text.size = kRulerText;
         text.fill = ColourRole::TextMuted;
-        if (text.x + 8 < view.width) list.texts.push_back(std::move(text));
+        if (text.x + textWidth(text.text, {kRulerText}) <= view.width) list.texts.push_back(std::move(text));
     };
     const std::int64_t every = minor > 0 ? minor : step;
     const auto first = static_cast<std::int64_t>(std::floor(relative(view.t0) / static_cast<double>(every)));

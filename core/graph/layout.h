@@ -13,7 +13,8 @@ namespace fusescope {
 struct LayoutBox { double width = 0, height = 0; std::int32_t cluster = -1; };
 struct LayoutRequest {
     std::vector<LayoutBox> boxes;           // one per visible node
-    std::vector<std::int32_t> cluster_parents; // one per cluster
+    std::vector<std::int32_t> cluster_parents; // one per cluster; a parent stands before its children; -1: none
+    std::vector<double> cluster_widths;        // at least so wide, for the title; empty or one per cluster
     struct Edge { std::uint32_t from = 0, to = 0; double label_width = 0, label_height = 0; };
     std::vector<Edge> edges;
     double node_gap = 16, rank_gap = 24, cluster_margin = 12, cluster_header = 24;

@@ -96,12 +96,9 @@ public:
         std::size_t count = 0;
         for (const Value& value : ops_.values) {
             if (!value.is_graph_output) continue;
-            out_.append(count++ ? ", %" : "%").append(ops_.strings.view(value.name));
+            out_.append(count++ ? ", " : "").append(ops_.strings.view(value.name)); // no % here in FX's text
         }
         out_ += count == 1 ? ",)" : ")";
-        // FX writes names of values without % here
-        std::string::size_type at = out_.rfind("    return (");
-        out_.erase(std::remove(out_.begin() + static_cast<std::ptrdiff_t>(at), out_.end(), '%'), out_.end());
         return std::move(out_);
     }
 

@@ -4,6 +4,7 @@
 
 #include "core/graph/op_graph.h"
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -37,7 +38,10 @@ struct VisibleGraph {
     std::vector<VisibleNode> nodes;
     std::vector<VisibleCluster> clusters;
     std::vector<VisibleEdge> edges;
+    std::vector<std::int32_t> node_of; // per graph node: the visible node that shows it, -1 = hidden
+    std::string note;                  // what of the wish could not be shown, and why; "" = everything
 };
+constexpr std::size_t kMaxVisibleNodes = 300; // more is no picture: the deepest expanded modules are collapsed again
 [[nodiscard]] VisibleGraph visibleGraph(const ModelGraph &graph, const GraphViewState &state);
 // The visible node that shows a graph node (itself, its collapsed module, or the fold's representative); -1 if hidden.
 [[nodiscard]] std::int32_t visibleNodeOf(const ModelGraph &graph, const VisibleGraph &visible, NodeId node);

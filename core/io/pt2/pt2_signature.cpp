@@ -52,7 +52,8 @@ std::vector<ModuleFrame> splitModuleStack(std::string_view text) {
         }
         if (i < text.size() && (c != ';' || depth != 0)) continue;
         // key,path,type: the type follows the last comma, the path stands between the last two.
-        if (last_comma != std::string_view::npos) {
+        // PyTorch's mark on operators outside any module is no module.
+        if (last_comma != std::string_view::npos && text.substr(begin, 22) != "_empty_nn_module_stack") {
             const std::size_t path = comma_before == std::string_view::npos ? begin : comma_before + 1;
             frames.push_back({clipped(text.substr(path, last_comma - path)),
                               clipped(text.substr(last_comma + 1, i - last_comma - 1))});

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/draw/graph_draw.h"
+
+#include "core/draw/compose.h"
+#include "core/draw/graph_parts.h"
+#include "core/draw/text_fit.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace fusescope {
+namespace {
+
+using namespace graphdraw;
+
+int depthOf(const VisibleGraph& graph, std::int32_t cluster) noexcept {
+    int depth = 0;
+    for (const int most = static_cast<int>(graph.clusters.size()); cluster >= 0 && cluster < most && depth <= most; ++depth)
+        cluster = graph.clusters[static_cast<std::size_t>(cluster)].parent;
+    return depth;
+}
+
+void drawEdge(const VisibleEdge& edge, const LayoutResult::Edge& place, const VisibleGraph& graph, const Facts& facts, DrawList& list) {
+    if (place.path.size() < 2) return;
+    DrawLine line;
+    for (const Point& p : place.path) line.points.emplace_back(p.x, p.y);
+    line.stroke = ColourRole::TextMuted;
+    line.width = 1;
+    line.arrow = true;
+    line.smooth = place.path.size() > 2;
+    const bool known = edge.from < facts.boxes.size() && edge.to < facts.boxes.size();
+    const Emphasis from = known ? facts.boxes[edge.from].emphasis : Emphasis::Normal;
+    const Emphasis to = known ? facts.boxes[edge.to].emphasis : Emphasis::Normal;
+    line.emphasis = from == Emphasis::Selected && to == Emphasis::Selected ? Emphasis::Selected
+                    : from == Emphasis::Normal                            ? Emphasis::Normal
+                    : from == Emphasis::Dimmed && to == Emphasis::Dimmed  ? Emphasis::Dimmed
+                                                                          : Emphasis::Normal;
+    const Emphasis label_emphasis = line.emphasis == Emphasis::Dimmed ? Emphasis::Dimmed : Emphasis::Normal;
+    list.lines.push_back(std::move(line));
+    if (edge.label.empty()) return;
+
+    constexpr double size = 10;
+    const double width = textWidth(edge.label, {size});
+    DrawRect plate; // the line passes behind its label
+    plate.x = place.label.x - width / 2 - 3;
+    plate.y = place.label.y - 7;
+    plate.width = width + 6;
+    plate.height = 14;
+    plate.radius = 3;
+    const bool inside = known && graph.nodes[edge.from].cluster >= 0 && graph.nodes[edge.to].cluster >= 0;
+    plate.fill = inside ? ColourRole::Surface : ColourRole::Background;
+    plate.layer = 1;
+    list.rects.push_back(plate);
+    DrawText& text = compose::text(list, place.label.x, place.label.y + 3.5, edge.label, size, ColourRole::TextMuted, TextAlign::Centre);
+    text.layer = 2;
+    text.emphasis = label_emphasis;
+}
+
+} // namespace
+
+DrawList drawGraph(const Analysis& analysis, const VisibleGraph& graph, const LayoutResult& layout, const SelectionSets& selection) {
+    DrawList list;
+    list.width = layout.width;
+    list.height = layout.height;
+    if (!analysis.graph) return list;
+    const Facts facts = graphFacts(analysis, graph, selection);
+
+    std::vector<std::size_t> order(std::min(graph.clusters.size(), layout.clusters.size()));
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return depthOf(graph, static_cast<std::int32_t>(a)) < depthOf(graph, static_cast<std::int32_t>(b));
+    });
+    for (const std::size_t i : order) drawCluster(analysis, graph.clusters[i], layout.clusters[i], facts.clusters[i], list);
+    for (std::size_t i = 0; i < std::min(graph.edges.size(), layout.edges.size()); ++i)
+        drawEdge(graph.edges[i], layout.edges[i], graph, facts, list);
+    for (std::size_t i = 0; i < std::min(graph.nodes.size(), layout.boxes.size()); ++i)
+        drawBox(analysis, graph.nodes[i], layout.boxes[i], facts.boxes[i], list);
+
+    // Cards of folds and badges reach a little over their boxes: the picture grows so that nothing is cut off.
+    double right = list.width, bottom = list.height;
+    for (const DrawRect& r : list.rects) {
+        right = std::max(right, r.x + r.width + 4);
+        bottom = std::max(bottom, r.y + r.height + 4);
+    }
+    list.width = right;
+    list.height = bottom;
+    return list;
+}
+
+} // namespace fusescope

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of each visible box: time, share, findings, selection.
+#include "core/draw/flagged.h"
+#include "core/draw/graph_parts.h"
+
+#include "core/base/format.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace fusescope::graphdraw {
+namespace {
+
+class Collector {
+public:
+    Collector(const Analysis& analysis, const VisibleGraph& graph, const SelectionSets& selection)
+        : analysis_(analysis), model_(*analysis.graph), graph_(graph), selection_(selection),
+          visible_(model_.ops.nodes.size(), kUnasked) {
+        facts_.boxes.resize(graph.nodes.size());
+        facts_.clusters.resize(graph.clusters.size());
+        for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+            if (graph.nodes[i].kind == VisibleKind::Module) box_of_module_[graph.nodes[i].module.value] = static_cast<std::int32_t>(i);
+    }
+
+    Facts take() {
+        if (analysis_.step >= 0 && static_cast<std::size_t>(analysis_.step) < analysis_.steps.size())
+            step_kernel_ns_ = analysis_.steps[static_cast<std::size_t>(analysis_.step)].kernel_ns;
+        for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+            const VisibleNode& node = graph_.nodes[i];
+            if (node.kind == VisibleKind::Module) module(node.module, node.repeat, facts_.boxes[i]);
+            else if (node.kind == VisibleKind::Op) op(node.node, facts_.boxes[i]);
+        }
+        for (std::size_t i = 0; i < graph_.clusters.size(); ++i)
+            module(graph_.clusters[i].module, graph_.clusters[i].repeat, facts_.clusters[i]);
+        flags();
+        emphasis();
+        return std::move(facts_);
+    }
+
+private:
+    static constexpr std::int32_t kUnasked = -2;
+
+    std::int32_t boxOf(NodeId node) {
+        if (node.index() >= visible_.size()) return -1;
+        std::int32_t& known = visible_[node.index()];
+        if (known == kUnasked) known = visibleNodeOf(model_, graph_, node);
+        return known < static_cast<std::int32_t>(graph_.nodes.size()) ? known : -1;
+    }
+    ModuleId representative(ModuleId id) const {
+        const Module& module = model_.modules.at(id);
+        return module.fold_group < model_.modules.folds.size() && !model_.modules.folds[module.fold_group].members.empty()
+                   ? model_.modules.folds[module.fold_group].members.front()
+                   : id;
+    }
+    // The box of a module or of the nearest module around it.
+    std::int32_t boxOf(ModuleId id) const {
+        while (id.valid() && id.index() < model_.modules.modules.size()) {
+            for (const ModuleId candidate : {id, representative(id)}) {
+                const auto found = box_of_module_.find(candidate.value);
+                if (found != box_of_module_.end()) return found->second;
+            }
+            id = model_.modules.at(id).parent;
+        }
+        return -1;
+    }
+
+    void module(ModuleId id, std::uint32_t repeat, BoxFacts& facts) const {
+        if (!id.valid() || id.index() >= model_.modules.modules.size()) return;
+        const auto add = [&](ModuleId m) {
+            if (m.index() >= analysis_.modules.size()) return;
+            const ModuleStats& stats = analysis_.modules[m.index()];
+            facts.time_ns += stats.forward_ns + stats.backward_ns;
+            facts.share += stats.share;
+            facts.flops += stats.flops;
+        };
+        const std::uint32_t group = model_.modules.at(id).fold_group;
+        if (repeat > 1 && group < model_.modules.folds.size())
+            for (const ModuleId member : model_.modules.folds[group].members) add(member);
+        else add(id);
+        facts.timed = analysis_.trace && facts.time_ns > 0;
+    }
+
+    void op(NodeId id, BoxFacts& facts) const {
+        if (!analysis_.trace) return;
+        const TraceStore& trace = *analysis_.trace;
+        for (const KernelId kernel : analysis_.link.kernelsOf(id)) {
+            if (kernel.index() >= trace.kernels.size()) continue;
+            const SliceId slice = trace.kernels.slice[kernel.index()];
+            if (!trace.steps.empty() && analysis_.step >= 0 && trace.slices.step[slice.index()] != analysis_.step) continue;
+            facts.time_ns += static_cast<double>(trace.slices.dur[slice.index()]);
+        }
+        facts.timed = facts.time_ns > 0;
+        if (step_kernel_ns_ > 0) facts.share = facts.time_ns / step_kernel_ns_;
+    }
+
+    void flag(std::int32_t box, std::uint32_t finding, std::size_t instance, bool badge) {
+        BoxFacts& facts = facts_.boxes[static_cast<std::size_t>(box)];
+        const auto same = [&](std::uint32_t other) { return analysis_.findings[other].pattern == analysis_.findings[finding].pattern; };
+        if (std::none_of(facts.findings.begin(), facts.findings.end(), same)) facts.findings.push_back(finding);
+        if (badge && std::none_of(facts.badges.begin(), facts.badges.end(), same)) {
+            if (facts.badges.empty()) facts.flag = pickOfInstance(finding, instance);
+            else facts.flag = {PickKind::Finding, facts.badges.front()};
+            facts.badges.push_back(finding);
+        }
+    }
+
+    void flags() {
+        for (const std::uint32_t f : markedFindings(analysis_, selection_)) {
+            const Finding& finding = analysis_.findings[f];
+            for (std::size_t i = 0; i < finding.instances.size(); ++i) {
+                const Instance& instance = finding.instances[i];
+                std::vector<std::int32_t> boxes;
+                for (const NodeId node : instance.nodes) boxes.push_back(boxOf(node));
+                if (instance.nodes.empty()) boxes.push_back(boxOf(instance.module));
+                std::sort(boxes.begin(), boxes.end());
+                boxes.erase(std::unique(boxes.begin(), boxes.end()), boxes.end());
+                bool first = true;
+                for (const std::int32_t box : boxes) {
+                    if (box < 0) continue;
+                    flag(box, f, i, first);
+                    first = false;
+                }
+            }
+        }
+    }
+
+    void emphasis() {
+        if (selection_.pick.kind == PickKind::None || (selection_.nodes.empty() && selection_.modules.empty())) return;
+        std::vector<bool> chosen(graph_.nodes.size());
+        const auto choose = [&](std::int32_t box) {
+            if (box >= 0) chosen[static_cast<std::size_t>(box)] = true;
+        };
+        for (const NodeId node : selection_.nodes) choose(boxOf(node));
+        // Modules alone (a trace without graph nodes) light their boxes; beside nodes they would light everything around them.
+        if (selection_.nodes.empty())
+            for (const ModuleId id : selection_.modules) choose(boxOf(id));
+        bool any = false;
+        for (const bool b : chosen) any = any || b;
+        if (!any) return;
+        for (std::size_t i = 0; i < chosen.size(); ++i)
+            facts_.boxes[i].emphasis = chosen[i] ? Emphasis::Selected : Emphasis::Dimmed;
+    }
+
+    const Analysis& analysis_;
+    const ModelGraph& model_;
+    const VisibleGraph& graph_;
+    const SelectionSets& selection_;
+    std::vector<std::int32_t> visible_; // box per node, asked once
+    std::unordered_map<std::uint32_t, std::int32_t> box_of_module_;
+    double step_kernel_ns_ = 0;
+    Facts facts_;
+};
+
+} // namespace
+
+Facts graphFacts(const Analysis& analysis, const VisibleGraph& graph, const SelectionSets& selection) {
+    return Collector(analysis, graph, selection).take();
+}
+
+std::string measuredText(const BoxFacts& facts) {
+    if (facts.timed) {
+        std::string text = formatDuration(facts.time_ns);
+        if (facts.share > 0) text += " · " + formatPercent(facts.share);
+        return text;
+    }
+    return facts.flops > 0 ? formatFlops(facts.flops) : std::string();
+}
+
+} // namespace fusescope::graphdraw

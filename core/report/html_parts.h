@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sections of the HTML report; each appends its own part. Everything that comes from a file goes through esc().
+#pragma once
+
+#include "core/analysis/analysis.h"
+#include "core/draw/svg.h"
+#include "core/report/report.h"
+
+#include <string>
+#include <string_view>
+
+namespace fusescope::html {
+
+[[nodiscard]] inline std::string esc(std::string_view text, std::size_t max_bytes = 600) { return escapeXml(text, max_bytes); }
+// A figure that is not known shows as a dash, never as zero.
+[[nodiscard]] std::string orDash(std::string text);
+[[nodiscard]] std::string badge(Verdict verdict);
+[[nodiscard]] std::string boundBadge(Bound bound);
+[[nodiscard]] std::string kindDot(OpKind kind);
+[[nodiscard]] std::string shareBar(double share); // small bar with its percentage
+
+[[nodiscard]] std::string styleSheet();
+void headerSection(const Analysis& analysis, std::string& out);
+void findingsSection(const Analysis& analysis, std::string& out); // plan and cards
+void picturesSection(const Analysis& analysis, const LayoutFunction& layout, std::string& out);
+void tablesSection(const Analysis& analysis, std::string& out);
+void linkSection(const Analysis& analysis, std::string& out);
+void methodSection(const Analysis& analysis, std::string& out);
+
+} // namespace fusescope::html

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/report/report_text.h"
+
+#include "core/base/format.h"
+#include "core/draw/names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fusescope {
+
+std::string_view signalName(int signal) noexcept {
+    switch (signal) {
+    case 1: return "Many small kernels";
+    case 2: return "Memory-bound operators in a row";
+    case 3: return "Repeated in every layer";
+    case 4: return "One formula in several steps";
+    default: return "Signal";
+    }
+}
+
+std::string deviceText(const DeviceSpec& device) {
+    const std::string name = device.name.empty() ? "Unknown device" : device.name;
+    switch (device.source) {
+    case DeviceSource::Trace: return name + " (named in the trace; figures from the preset)";
+    case DeviceSource::Preset: return name + " (preset)";
+    case DeviceSource::Calibrated: return name + " (calibrated on this machine)";
+    case DeviceSource::Assumed: break;
+    }
+    return name + " (assumed: the files name no device that is known)";
+}
+
+std::string rangeText(const Range& ns) {
+    const std::string low = formatDuration(ns.low), high = formatDuration(ns.high);
+    std::string text = formatDuration(ns.expected);
+    if (low != high) text += fmt::format(" ({} to {})", low, high);
+    return text;
+}
+
+std::string modelText(const ModelFacts& model) {
+    std::vector<std::string> parts;
+    const auto number = [&](std::string_view name, std::int64_t n) {
+        if (n > 0) parts.push_back(fmt::format("{} {}", name, n));
+    };
+    if (model.layers > 0) parts.push_back(fmt::format("{} × {}", model.layers, model.decoder_class.empty() ? "decoder layer" : model.decoder_class));
+    number("hidden", model.hidden);
+    if (model.heads > 0 && model.kv_heads > 0) parts.push_back(fmt::format("{} heads, {} for K and V", model.heads, model.kv_heads));
+    number("head size", model.head_dim);
+    number("intermediate", model.intermediate);
+    number("vocabulary", model.vocab);
+    if (!model.mlp.empty()) parts.push_back(model.mlp + " MLP");
+    if (model.parameters > 0) parts.push_back(formatCountShort(static_cast<double>(model.parameters)) + " parameters");
+    std::string text;
+    for (const std::string& part : parts) text += (text.empty() ? "" : " · ") + part;
+    return text;
+}
+
+std::vector<ProblemLine> problemLines(const Analysis& analysis) {
+    std::vector<ProblemLine> lines;
+    for (const Error& error : analysis.file_errors) lines.push_back({"", "not used", error.message(), 1});
+    if (analysis.trace)
+        for (const Problem& p : analysis.trace->problems)
+            lines.push_back({std::string(fileName(analysis.trace->path)), p.kind, fmt::format("{} (first at byte {})", p.message, p.first_offset), p.count});
+    if (analysis.graph)
+        for (const GraphProblem& p : analysis.graph->problems)
+            lines.push_back({std::string(fileName(analysis.graph->path)), p.kind, p.message, p.count});
+    return lines;
+}
+
+const Finding* findingById(const Analysis& analysis, std::string_view id) {
+    const auto at = std::find_if(analysis.findings.begin(), analysis.findings.end(), [&](const Finding& f) { return f.id == id; });
+    return at == analysis.findings.end() ? nullptr : &*at;
+}
+
+std::vector<std::string> methodNotes(const Analysis& analysis) {
+    const DeviceSpec& d = analysis.device;
+    std::vector<std::string> notes;
+    notes.push_back(fmt::format("Device: {}. Peak bandwidth {}; a plain copy reaches {} ({}); bf16 tensor cores {}; the ridge lies at {} FLOP/byte.",
+                                deviceText(d), formatBandwidth(d.bandwidth_Bps), formatBandwidth(d.practicalBandwidth()),
+                                d.copy_bandwidth_Bps > 0 ? "measured" : "88% of the peak is assumed", formatFlopRate(d.bf16_tensor),
+                                formatSignificant(d.ridge())));
+    notes.push_back("Saving: the bytes that a fused kernel no longer moves, divided by the bandwidth reached in practice, and the launches it no "
+                    "longer makes where the GPU waits for the CPU. A saving is never more than the region's own time; the range says how sure it is.");
+    notes.push_back("Bytes are compulsory traffic: each distinct input element read once, each output element written once. FLOPs come from the "
+                    "recorded shapes. What has no formula is left out of the roofline and counted as unknown, not as zero.");
+    notes.push_back(fmt::format("A launch is taken to cost {} on the CPU. Work is bound by launches when the launch costs more than a fifth of its time.",
+                                formatDuration(d.launch_us * 1e3)));
+    notes.push_back("Findings may overlap. The plan is the best set of findings that share no kernel, so its savings may be added.");
+    if (!analysis.trace) notes.push_back("No trace was opened: times come from the roofline, not from a measurement, and nothing is known about launches or idle time.");
+    if (!analysis.graph) notes.push_back("No model graph was opened: regions were matched on the trace alone, and modules come from the profiler's own records.");
+    return notes;
+}
+
+} // namespace fusescope
