@@ -3,6 +3,7 @@
 
 #include <graphviz/gvc.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -80,7 +81,10 @@ private:
             simplify(out.path);
         }
         const textlabel_t* label = ED_label(edge);
-        if (label && label->set) out.label = flipped(label->pos);
+        if (label && label->set) {
+            out.label = flipped(label->pos);
+            result_.width = std::max(result_.width, out.label.x + request_.edges[i].label_width / 2); // Graphviz forgets them
+        }
         else if (!out.path.empty()) out.label = out.path[out.path.size() / 2];
     }
 

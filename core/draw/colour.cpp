@@ -41,7 +41,7 @@ constexpr std::array<Entry, kRoles> kTable = {{
     {ColourRole::KindLoss, "KindLoss", 0xf29dd4, 0xf29dd4},
     {ColourRole::KindOptimizer, "KindOptimizer", 0xa595f0, 0xa595f0},
     {ColourRole::KindCommunication, "KindCommunication", 0xe5866a, 0xe5866a},
-    {ColourRole::KindOther, "KindOther", 0xcdd0d4, 0xd6d7d9},
+    {ColourRole::KindOther, "KindOther", 0xd6d7d9, 0xd6d7d9},
     {ColourRole::BoundMemory, "BoundMemory", 0x5aa9e6, 0x5aa9e6},
     {ColourRole::BoundCompute, "BoundCompute", 0x57b894, 0x57b894},
     {ColourRole::BoundLaunch, "BoundLaunch", 0xf0946c, 0xf0946c},

@@ -187,9 +187,10 @@ void drawCluster(const Analysis& analysis, const VisibleCluster& cluster, const 
     const double measured_width = measured.empty() ? 0 : textWidth(measured, {kSmall}) + 16;
     const bool has_room = place.width - 24 > measured_width + 72;
     const double room = place.width - 24 - (has_room ? measured_width : 0);
-    std::string title = cluster.title;
-    if (cluster.repeat > 1 && title.find("×") == std::string::npos) title += fmt::format(" ×{}", cluster.repeat);
-    DrawText& name = compose::text(list, place.x + 12, place.y + 16.5, elided(title, {12, true}, room), 12, textOn(block));
+    // How often the layer repeats is what the title may not lose.
+    const std::string repeat = cluster.repeat > 1 ? fmt::format(" ×{}", cluster.repeat) : std::string();
+    const std::string title = elided(cluster.title, {12, true}, room - textWidth(repeat, {12, true})) + repeat;
+    DrawText& name = compose::text(list, place.x + 12, place.y + 16.5, title, 12, textOn(block));
     name.bold = true;
     name.pick = frame.pick;
     if (measured_width > 0 && has_room)

@@ -20,7 +20,18 @@ int depthOf(const VisibleGraph& graph, std::int32_t cluster) noexcept {
     return depth;
 }
 
-void drawEdge(const VisibleEdge& edge, const LayoutResult::Edge& place, const VisibleGraph& graph, const Facts& facts, DrawList& list) {
+struct Labels { // placed so far: the same shape need not be told twice side by side
+    std::vector<LayoutRect> boxes;
+    bool take(const LayoutRect& r) {
+        for (const LayoutRect& b : boxes)
+            if (r.x < b.x + b.width && b.x < r.x + r.width && r.y < b.y + b.height && b.y < r.y + r.height) return false;
+        boxes.push_back(r);
+        return true;
+    }
+};
+
+void drawEdge(const VisibleEdge& edge, const LayoutResult::Edge& place, const VisibleGraph& graph, const Facts& facts, Labels& labels,
+              DrawList& list) {
     if (place.path.size() < 2) return;
     DrawLine line;
     for (const Point& p : place.path) line.points.emplace_back(p.x, p.y);
@@ -47,6 +58,7 @@ void drawEdge(const VisibleEdge& edge, const LayoutResult::Edge& place, const Vi
     plate.width = width + 6;
     plate.height = 14;
     plate.radius = 3;
+    if (!labels.take({plate.x, plate.y, plate.width, plate.height})) return;
     const bool inside = known && graph.nodes[edge.from].cluster >= 0 && graph.nodes[edge.to].cluster >= 0;
     plate.fill = inside ? ColourRole::Surface : ColourRole::Background;
     plate.layer = 1;
@@ -71,8 +83,10 @@ DrawList drawGraph(const Analysis& analysis, const VisibleGraph& graph, const La
         return depthOf(graph, static_cast<std::int32_t>(a)) < depthOf(graph, static_cast<std::int32_t>(b));
     });
     for (const std::size_t i : order) drawCluster(analysis, graph.clusters[i], layout.clusters[i], facts.clusters[i], list);
+    Labels labels;
+    labels.boxes = layout.boxes; // a label never covers a box
     for (std::size_t i = 0; i < std::min(graph.edges.size(), layout.edges.size()); ++i)
-        drawEdge(graph.edges[i], layout.edges[i], graph, facts, list);
+        drawEdge(graph.edges[i], layout.edges[i], graph, facts, labels, list);
     for (std::size_t i = 0; i < std::min(graph.nodes.size(), layout.boxes.size()); ++i)
         drawBox(analysis, graph.nodes[i], layout.boxes[i], facts.boxes[i], list);
 

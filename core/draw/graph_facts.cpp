@@ -4,6 +4,7 @@
 #include "core/draw/graph_parts.h"
 
 #include "core/base/format.h"
+#include "core/draw/names.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -160,7 +161,7 @@ Facts graphFacts(const Analysis& analysis, const VisibleGraph& graph, const Sele
 std::string measuredText(const BoxFacts& facts) {
     if (facts.timed) {
         std::string text = formatDuration(facts.time_ns);
-        if (facts.share > 0) text += " · " + formatPercent(facts.share);
+        if (facts.share > 0) text += " · " + shareText(facts.share);
         return text;
     }
     return facts.flops > 0 ? formatFlops(facts.flops) : std::string();

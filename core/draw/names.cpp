@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/draw/names.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
+
 namespace fusescope {
 
 std::string_view displayKernelName(std::string_view name) noexcept {
@@ -23,6 +27,30 @@ std::string_view displayKernelName(std::string_view name) noexcept {
     return rest.empty() ? name : rest;
 }
 
+std::string telltaleKernelName(std::string_view name) {
+    const std::string_view brief = displayKernelName(name);
+    std::string text(brief);
+    const std::size_t arguments = name.find('<');
+    if (arguments == std::string_view::npos) return text;
+    const auto part = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; };
+    const auto ends = [](std::string_view word, std::string_view tail) {
+        return word.size() > tail.size() && word.substr(word.size() - tail.size()) == tail;
+    };
+    for (std::size_t i = arguments; i < name.size() && i < arguments + 2048;) {
+        std::size_t end = i;
+        while (end < name.size() && part(name[end])) ++end;
+        const std::string_view word = name.substr(i, end - i);
+        i = end + 1;
+        // Adapters around the functor that matters say nothing themselves.
+        const bool adapter = ends(word, "aryFunctor") || word == "TernaryFunctor" || ends(word, "WithCast");
+        const bool tells = word.substr(0, 12) == "CUDAFunctor_" || ends(word, "Functor") || ends(word, "Ops") || ends(word, "_kernel_cuda") ||
+                           ends(word, "_kernel_impl");
+        if (!tells || adapter || word.size() > 48) continue;
+        return text.append("<").append(word).append(">");
+    }
+    return text;
+}
+
 std::string_view displayOpName(std::string_view name) noexcept {
     const std::size_t at = name.rfind("::");
     return at == std::string_view::npos || at + 2 >= name.size() ? name : name.substr(at + 2);
@@ -31,6 +59,12 @@ std::string_view displayOpName(std::string_view name) noexcept {
 std::string_view displayFrameName(std::string_view name) noexcept {
     const std::size_t at = name.find(": ");
     return at == std::string_view::npos || at + 2 >= name.size() ? name : name.substr(at + 2);
+}
+
+std::string shareText(double share) {
+    if (!std::isfinite(share)) return "–";
+    if (share > 0 && share < 0.0005) return "<0.1%";
+    return fmt::format("{:.1f}%", share * 100);
 }
 
 std::string_view fileName(std::string_view path) noexcept {

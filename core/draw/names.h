@@ -9,10 +9,14 @@ namespace fusescope {
 
 // "void at::native::(anonymous namespace)::foo<4, at::Bar>(int)" -> "foo".
 [[nodiscard]] std::string_view displayKernelName(std::string_view name) noexcept;
+// With what a generic kernel does, where the name tells: "elementwise_kernel<MulFunctor>", "reduce_kernel<MeanOps>".
+[[nodiscard]] std::string telltaleKernelName(std::string_view name);
 // "aten::mul" -> "mul".
 [[nodiscard]] std::string_view displayOpName(std::string_view name) noexcept;
 // "torch/nn/modules/module.py(1775): _call_impl" -> "_call_impl"; "nn.Module: Qwen3MLP_0" -> "Qwen3MLP_0".
 [[nodiscard]] std::string_view displayFrameName(std::string_view name) noexcept;
+// "31.8%", "0.3%", "<0.1%": shares side by side read better with the same decimals than with the same digits.
+[[nodiscard]] std::string shareText(double share);
 // Last component of a path.
 [[nodiscard]] std::string_view fileName(std::string_view path) noexcept;
 

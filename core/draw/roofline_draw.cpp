@@ -6,6 +6,7 @@
 #include "core/draw/text_fit.h"
 
 #include "core/base/format.h"
+#include "core/draw/names.h"
 
 #include <fmt/format.h>
 
@@ -189,7 +190,7 @@ DrawList drawRoofline(const Analysis& analysis, double width, double height, con
         time = all;
         for (const std::uint32_t row : rows) time -= analysis.ops[row].time_ns;
         const std::string note = fmt::format("not shown: {} of {} rows without FLOPs or bytes, {} of the time", missing, analysis.ops.size(),
-                                             formatPercent(all > 0 ? std::max(0.0, time) / all : 0));
+                                             shareText(all > 0 ? std::max(0.0, time) / all : 0));
         compose::elidedText(list, scale.area.left + 8, scale.area.top + 18, note, 11, ColourRole::TextMuted,
                             scale.area.right - scale.area.left - 16);
     }

@@ -111,7 +111,7 @@ private:
         if (edge.from >= request_.boxes.size() || edge.to >= request_.boxes.size()) return;
         out_.append("  n").append(std::to_string(edge.from)).append(" -> n").append(std::to_string(edge.to));
         out_.append(" [id=").append(std::to_string(e)); // how a layout finds its way back to the request
-        if (main_input_[edge.to] == e) out_ += ", weight=8";
+        if (main_input_[edge.to] == e) out_ += ", weight=40";
         if (labels_ && e < labels_->edges.size()) {
             out_ += ", label=";
             quoted(labels_->edges[e].label);

@@ -75,8 +75,22 @@ private:
         }
     }
 
-    Piece addSegment(std::size_t container, std::int32_t from, std::int32_t to) {
+    // Of a box's inputs, the one made last: a residual comes from further back.
+    [[nodiscard]] std::vector<bool> mainRoad() const {
+        std::vector<std::size_t> best(boxes_, request_.edges.size());
+        for (std::size_t i = 0; i < request_.edges.size(); ++i) {
+            const LayoutRequest::Edge& edge = request_.edges[i];
+            if (edge.from >= edge.to || edge.to >= boxes_) continue;
+            if (best[edge.to] == request_.edges.size() || request_.edges[best[edge.to]].from < edge.from) best[edge.to] = i;
+        }
+        std::vector<bool> main(request_.edges.size() + 1, false);
+        for (const std::size_t edge : best) main[edge] = true;
+        return main;
+    }
+
+    Piece addSegment(std::size_t container, std::int32_t from, std::int32_t to, bool main) {
         Segment segment;
+        segment.main = main;
         segment.from = from;
         segment.to = to;
         levels_[container].segments.push_back(segment);
@@ -87,6 +101,7 @@ private:
     void cutEdges() {
         pieces_.resize(request_.edges.size());
         backward_.assign(request_.edges.size(), false);
+        const std::vector<bool> main_road = mainRoad();
         double tallest_label = 0;
         for (std::size_t i = 0; i < request_.edges.size(); ++i) {
             const LayoutRequest::Edge& edge = request_.edges[i];
@@ -110,11 +125,11 @@ private:
                 std::swap(up, down);
             }
             const auto at = [&](std::size_t element) { return static_cast<std::int32_t>(place_of_[element]); };
-            for (const std::size_t element : up) pieces_[i].push_back(addSegment(container_[element], at(element), Segment::kBorder));
+            for (const std::size_t element : up) pieces_[i].push_back(addSegment(container_[element], at(element), Segment::kBorder, main_road[i]));
             main_piece_.push_back(pieces_[i].size());
-            pieces_[i].push_back(addSegment(container_[a], at(a), at(b)));
+            pieces_[i].push_back(addSegment(container_[a], at(a), at(b), main_road[i]));
             for (std::size_t k = down.size(); k-- > 0;)
-                pieces_[i].push_back(addSegment(container_[down[k]], Segment::kBorder, at(down[k])));
+                pieces_[i].push_back(addSegment(container_[down[k]], Segment::kBorder, at(down[k]), main_road[i]));
         }
         gap_ = std::max(sane(request_.rank_gap, 1), tallest_label > 0 ? tallest_label + 12 : 0);
         // Where an inner cluster hands an edge on is known once that cluster is laid out: arrange() fills the offsets.
@@ -149,8 +164,15 @@ private:
         for (const std::size_t j : joints_of_[c]) {
             const auto& [upper, lower] = joints_[j];
             const double middle = outerWidth(c) / 2 - inset(c);
-            if (upper.container == c) levels_[lower.container].segments[lower.segment].from_offset = level.to_x[upper.segment] - middle;
-            else levels_[upper.container].segments[upper.segment].to_offset = level.from_x[lower.segment] - middle;
+            if (upper.container == c) {
+                Segment& outside = levels_[lower.container].segments[lower.segment];
+                outside.from_offset = level.to_x[upper.segment] - middle;
+                outside.from_fixed = true;
+            } else {
+                Segment& outside = levels_[upper.container].segments[upper.segment];
+                outside.to_offset = level.from_x[lower.segment] - middle;
+                outside.to_fixed = true;
+            }
         }
     }
 
@@ -200,13 +222,18 @@ private:
         const std::size_t from = backward_[i] ? request_.edges[i].to : request_.edges[i].from;
         const std::size_t to = backward_[i] ? request_.edges[i].from : request_.edges[i].to;
         const LayoutRect &start = result_.boxes[from], &end = result_.boxes[to];
-        out.path.push_back({start.x + start.width / 2, start.y + start.height});
+        const auto absolute = [&](const Piece& piece, const std::vector<double>& x) { return x[piece.segment] + origin[piece.container].x; };
+        out.path.push_back({absolute(pieces_[i].front(), levels_[pieces_[i].front().container].from_x), start.y + start.height});
         Point label_from = out.path.back();
+        std::size_t label_at = 0; // the point before the gap with the label
         for (std::size_t k = 0; k < pieces_[i].size(); ++k) {
             const Piece& piece = pieces_[i][k];
             const Level& level = levels_[piece.container];
             const Point& zero = origin[piece.container];
-            if (k == main) label_from = {out.path.back().x, level.gap_y[piece.segment] + zero.y};
+            if (k == main) {
+                label_at = out.path.size() - 1;
+                label_from = {out.path.back().x, level.gap_y[piece.segment] + zero.y};
+            }
             for (const Point& bend : level.bends[piece.segment]) out.path.push_back({bend.x + zero.x, bend.y + zero.y});
             const Segment& segment = level.segments[piece.segment];
             const double bottom = piece.container < clusters_
@@ -218,9 +245,10 @@ private:
                 out.path.push_back({level.to_x[piece.segment] + zero.x, result_.clusters[inner].y});
             }
         }
-        out.path.push_back({end.x + end.width / 2, end.y});
+        out.path.push_back({absolute(pieces_[i].back(), levels_[pieces_[i].back().container].to_x), end.y});
         // In the first gap below its source: no box stands there.
-        out.label = {label_from.x + sane(request_.edges[i].label_width, 0) / 2 + 4, label_from.y + gap_ / 2};
+        const double middle = (out.path[label_at].x + out.path[label_at + 1].x) / 2;
+        out.label = {middle + sane(request_.edges[i].label_width, 0) / 2 + 4, label_from.y + gap_ / 2};
         if (backward_[i]) std::reverse(out.path.begin(), out.path.end());
     }
 

@@ -95,6 +95,7 @@ private:
                 // Long edges stay straight.
                 const bool bend_above = items_[link.upper].box < 0, bend_below = items_[link.lower].box < 0;
                 link.weight = bend_above && bend_below ? 8 : bend_above || bend_below ? 2 : 1;
+                if (s.main) link.weight = 16;
                 links_.push_back(link);
             }
         }
@@ -202,6 +203,35 @@ private:
             for (std::size_t k = 0; k < pool.count; ++k, ++i) items_[row[i]].x = pool.sum / pool.weight + shift[i];
     }
 
+    // Edges of one box leave side by side, in the order of where they go; so do those that arrive.
+    void spreadEnds() {
+        std::vector<std::vector<std::size_t>> leaving(level_.boxes.size()), arriving(level_.boxes.size());
+        for (std::size_t i = 0; i < level_.segments.size(); ++i) {
+            const Segment& s = level_.segments[i];
+            if (s.from >= 0 && !s.from_fixed) leaving[static_cast<std::size_t>(s.from)].push_back(i);
+            if (s.to >= 0 && !s.to_fixed) arriving[static_cast<std::size_t>(s.to)].push_back(i);
+        }
+        const auto spread = [&](std::vector<std::size_t>& ends, std::size_t box, bool lower) {
+            if (ends.size() < 2) return;
+            const auto towards = [&](std::size_t i) {
+                const std::vector<std::size_t>& chain = chains_[i];
+                const Segment& s = level_.segments[i];
+                return lower ? items_[chain[1]].x + (chain.size() == 2 ? s.to_offset : 0)
+                             : items_[chain[chain.size() - 2]].x + (chain.size() == 2 ? s.from_offset : 0);
+            };
+            std::stable_sort(ends.begin(), ends.end(), [&](std::size_t a, std::size_t b) { return towards(a) < towards(b); });
+            const double step = std::min(20.0, 0.7 * level_.boxes[box].width / static_cast<double>(ends.size()));
+            for (std::size_t k = 0; k < ends.size(); ++k) {
+                const double offset = (static_cast<double>(k) - static_cast<double>(ends.size() - 1) / 2) * step;
+                (lower ? level_.segments[ends[k]].from_offset : level_.segments[ends[k]].to_offset) = offset;
+            }
+        };
+        for (std::size_t b = 0; b < level_.boxes.size(); ++b) {
+            spread(leaving[b], b, true);
+            spread(arriving[b], b, false);
+        }
+    }
+
     void write() {
         double left = std::numeric_limits<double>::max(), right = std::numeric_limits<double>::lowest();
         for (const Item& item : items_) {
@@ -229,6 +259,7 @@ private:
             box.x = item.x - left - item.width / 2;
             box.y = (top[row] + bottom[row] - item.height) / 2;
         }
+        spreadEnds();
         level_.bends.assign(level_.segments.size(), {});
         level_.from_x.assign(level_.segments.size(), 0);
         level_.to_x.assign(level_.segments.size(), 0);

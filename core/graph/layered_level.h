@@ -14,6 +14,8 @@ struct Segment {
     static constexpr std::int32_t kBorder = -1;  // the upper border as `from`, the lower one as `to`
     std::int32_t from = kBorder, to = kBorder;   // from < to where both are boxes
     double from_offset = 0, to_offset = 0;       // of the end, from the middle of its box
+    bool from_fixed = false, to_fixed = false;   // the offset is given: the box is a cluster; else edges spread out
+    bool main = false;                           // on the main road: straight, if it can be
 };
 
 struct Level {

@@ -23,7 +23,7 @@ public:
                 for (const ValueId value : b_.ops.valuesOf(arg)) connect(value, to);
         }
         makeOutputs();
-        dropLoners();
+        sortBoxes();
         label();
     }
 
@@ -101,14 +101,20 @@ private:
         }
     }
 
-    // Bookkeeping that nothing shown needs is not worth a box.
-    void dropLoners() {
+    // Bookkeeping that nothing shown needs is not worth a box. Inputs come first and outputs last: the order of execution.
+    void sortBoxes() {
         VisibleGraph& out = b_.out;
         std::vector<bool> tied(out.nodes.size(), false);
         for (const VisibleEdge& edge : out.edges) tied[edge.from] = tied[edge.to] = true;
         std::vector<std::int32_t> moved(out.nodes.size(), -1);
         std::vector<VisibleNode> kept;
-        for (std::size_t i = 0; i < out.nodes.size(); ++i) {
+        std::vector<std::size_t> order;
+        for (const VisibleKind kind : {VisibleKind::Input, VisibleKind::Op, VisibleKind::Output})
+            for (std::size_t i = 0; i < out.nodes.size(); ++i) {
+                const VisibleKind is = out.nodes[i].kind;
+                if ((is == VisibleKind::Module ? VisibleKind::Op : is) == kind) order.push_back(i);
+            }
+        for (const std::size_t i : order) {
             const bool loner = !tied[i] && i < inner_ && out.nodes[i].kind == VisibleKind::Op && b_.state.hide_plumbing &&
                                b_.fixed[out.nodes[i].node.index()] && !b_.fixed_module[out.nodes[i].module.index()];
             if (loner) continue;

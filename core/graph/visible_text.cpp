@@ -81,7 +81,10 @@ std::string operatorSubtitle(const ModelGraph& graph, NodeId node) {
         const std::string_view name = ops.strings.view(arg.name), value = ops.strings.view(arg.text);
         if (value == "True" || value == "False") continue;
         ++scalars;
-        add(name == "dim" ? "dim " + shortNumber(value) : shortNumber(value));
+        std::string_view shown = value;
+        if (shown.size() > 2 && shown.front() == '[' && shown.find(',') == std::string_view::npos) // "[-1]": one dimension
+            shown = shown.substr(1, shown.size() - 2);
+        add(name == "dim" ? "dim " + shortNumber(shown) : shortNumber(shown));
     }
     if (text.size() > kMaxSubtitle) {
         text.resize(kMaxSubtitle - 3);

@@ -4,6 +4,7 @@
 #include "core/report/report_text.h"
 
 #include "core/base/format.h"
+#include "core/draw/names.h"
 
 #include <fmt/format.h>
 
@@ -38,11 +39,11 @@ std::string countText(double n) {
 }
 
 // Time now as the whole bar; what stays, what is saved, and how far both may be off.
-void timeBar(const Finding& f, double longest, std::string& out) {
-    if (!(f.time_ns > 0) || !(longest > 0)) return;
-    const auto percent = [&](double ns) { return std::clamp(ns / longest * 100, 0.0, 100.0); };
-    const double now = percent(f.time_ns), after = percent(f.predicted_ns.expected);
-    const double low = percent(std::min(f.predicted_ns.low, f.predicted_ns.high)), high = percent(std::max(f.predicted_ns.low, f.predicted_ns.high));
+void timeBar(const Finding& f, std::string& out) {
+    if (!(f.time_ns > 0)) return;
+    const auto width = [&](double ns) { return std::clamp(ns / f.time_ns * 100, 0.0, 100.0); };
+    const double now = 100, after = width(f.predicted_ns.expected);
+    const double low = width(std::min(f.predicted_ns.low, f.predicted_ns.high)), high = width(std::max(f.predicted_ns.low, f.predicted_ns.high));
     out += fmt::format("<div class=\"bar\" role=\"img\" aria-label=\"{} now, {} predicted\"><i class=\"after\" style=\"width:{:.2f}%\"></i>"
                        "<i class=\"saved\" style=\"left:{:.2f}%;width:{:.2f}%\"></i>",
                        esc(formatDuration(f.time_ns)), esc(formatDuration(f.predicted_ns.expected)), after, after, std::max(0.0, now - after));
@@ -66,19 +67,19 @@ std::string anchor(const std::string& id) {
     return text;
 }
 
-void card(const Analysis& a, const Finding& f, double longest, std::string& out) {
+void card(const Analysis& a, const Finding& f, std::string& out) {
     const CatalogEntry& entry = catalogEntry(f.pattern);
     const bool pays = f.verdict == Verdict::WorthIt || f.verdict == Verdict::Marginal;
     out += fmt::format("<article class=\"card{}\" id=\"{}\"><header><h3>{}</h3>{}<span class=\"muted small\">{}</span>", pays ? " marked" : "",
                        anchor(f.id), esc(entry.title), badge(f.verdict), esc(f.id));
     if (pays && f.saving_ns.expected > 0)
         out += fmt::format("<span class=\"gain\">saves {}{}</span>", esc(formatDuration(f.saving_ns.expected)),
-                           f.step_share > 0 ? " · " + formatPercent(f.step_share) + " of the step" : std::string());
+                           f.step_share > 0 ? " · " + percent(f.step_share) + " of the step" : std::string());
     out += "</header>";
     if (!entry.formula.empty()) out += "<p class=\"formula\"><code>" + esc(entry.formula) + "</code></p>";
 
     if (f.verdict != Verdict::AlreadyFused) {
-        timeBar(f, longest, out);
+        timeBar(f, out);
         out += fmt::format("<div class=\"legend\"><span>now <b>{}</b></span><span>fused <b>{}</b></span><span>saving <b>{}</b>{}</span></div>",
                            esc(formatDuration(f.time_ns)), esc(rangeText(f.predicted_ns)), esc(rangeText(f.saving_ns)),
                            f.time_estimated ? " – all times from the roofline, none measured" : "");
@@ -107,7 +108,7 @@ void card(const Analysis& a, const Finding& f, double longest, std::string& out)
     out += "</div><div>";
     if (f.verdict != Verdict::AlreadyFused && !entry.change.empty()) out += "<h4>What to change</h4><p>" + esc(entry.change, 2000) + "</p>";
     if (!entry.before.empty() || !entry.after.empty()) {
-        out += "<h4>Now and then</h4><ul>";
+        out += "<h4>Before and after</h4><ul>";
         if (!entry.before.empty()) out += "<li>now: " + esc(entry.before, 1200) + "</li>";
         if (!entry.after.empty()) out += "<li>fused: " + esc(entry.after, 1200) + "</li>";
         out += "</ul>";
@@ -130,17 +131,21 @@ void card(const Analysis& a, const Finding& f, double longest, std::string& out)
 
 void planTable(const Analysis& a, std::string& out) {
     out += "<div class=\"scroll\"><table><thead><tr><th>Finding</th><th>Verdict</th><th class=\"n\">Instances</th><th class=\"n\">Kernels each</th>"
-           "<th class=\"n\">Time</th><th class=\"n\">Fused</th><th class=\"n\">Saving</th><th class=\"n\">Of the step</th><th>In the plan</th></tr></thead><tbody>";
+           "<th class=\"n\">Time</th><th class=\"n\">Fused</th><th>Saving</th><th class=\"n\">Of the step</th><th>In the plan</th></tr></thead><tbody>";
+    double most = 0;
+    for (const Finding& f : a.findings) most = std::max(most, f.saving_ns.expected);
     for (const Finding& f : a.findings) {
         const bool planned = std::find(a.plan.findings.begin(), a.plan.findings.end(), f.id) != a.plan.findings.end();
         out += fmt::format("<tr><td><a href=\"#{}\">{}</a></td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>"
-                           "<td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td></tr>",
+                           "<td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td><td>{}</td></tr>",
                            anchor(f.id), esc(catalogEntry(f.pattern).title), badge(f.verdict), formatCount(static_cast<std::int64_t>(f.instances.size())),
                            f.kernels_now > 0 ? countText(f.kernels_now) + " → " + countText(f.kernels_fused) : "–",
                            f.time_ns > 0 ? formatDuration(f.time_ns) : "–",
                            f.verdict == Verdict::AlreadyFused ? "–" : formatDuration(f.predicted_ns.expected),
-                           f.verdict == Verdict::AlreadyFused ? "–" : "<b>" + formatDuration(f.saving_ns.expected) + "</b>",
-                           f.step_share > 0 ? formatPercent(f.step_share) : "–", planned ? "yes" : f.conflicts.empty() ? "" : "overlaps");
+                           f.verdict == Verdict::AlreadyFused || !(most > 0) ? "–"
+                               : fmt::format("<span class=\"share wide\"><i style=\"width:{:.1f}%\"></i></span><b>{}</b>", f.saving_ns.expected / most * 100,
+                                             formatDuration(f.saving_ns.expected)),
+                           f.step_share > 0 ? percent(f.step_share) : "–", planned ? "yes" : f.conflicts.empty() ? "" : "overlaps");
     }
     out += "</tbody></table></div>\n";
 }
@@ -154,9 +159,6 @@ void findingsSection(const Analysis& a, std::string& out) {
                "kernels that cannot be linked to an operator cannot be matched.</p></div>\n";
         return;
     }
-    double longest = 0;
-    for (const Finding& f : a.findings)
-        if (f.verdict != Verdict::AlreadyFused) longest = std::max(longest, f.time_ns);
     if (!a.plan.findings.empty() && a.plan.step_ns > 0)
         out += fmt::format("<p>Carrying out the plan – the {} findings below that do not overlap – should take the step from <b>{}</b> to <b>{}</b>.</p>\n",
                            a.plan.findings.size(), esc(formatDuration(a.plan.step_ns)), esc(rangeText(a.plan.predicted_step_ns)));
@@ -165,9 +167,9 @@ void findingsSection(const Analysis& a, std::string& out) {
     std::string rest;
     std::size_t others = 0;
     for (const Finding& f : a.findings) {
-        if (f.verdict == Verdict::WorthIt || f.verdict == Verdict::Marginal) card(a, f, longest, out);
+        if (f.verdict == Verdict::WorthIt || f.verdict == Verdict::Marginal) card(a, f, out);
         else {
-            card(a, f, longest, rest);
+            card(a, f, rest);
             ++others;
         }
     }

@@ -22,13 +22,13 @@ void stepTiles(const Analysis& a, std::string& out) {
     const Range& after = a.plan.predicted_step_ns;
     if (!a.plan.findings.empty() && after.expected > 0 && after.expected < step.wall_ns) {
         tile(out, step.name + ", with the plan", formatDuration(step.wall_ns) + " → " + formatDuration(after.expected),
-             fmt::format("{} less; {} to {} predicted", formatPercent(1 - after.expected / step.wall_ns), formatDuration(after.low),
+             fmt::format("{} less; {} to {} predicted", shareText(1 - after.expected / step.wall_ns), formatDuration(after.low),
                          formatDuration(after.high)),
              true);
     } else {
         tile(out, step.name, formatDuration(step.wall_ns), "no fusion in the plan shortens it");
     }
-    tile(out, "GPU busy", formatPercent(step.wall_ns > 0 ? step.gpu_busy_ns / step.wall_ns : 0),
+    tile(out, "GPU busy", shareText(step.wall_ns > 0 ? step.gpu_busy_ns / step.wall_ns : 0),
          fmt::format("{} busy, {} idle", formatDuration(step.gpu_busy_ns), formatDuration(step.gpu_idle_ns)));
     tile(out, "Kernels", formatCount(step.kernels), fmt::format("{} launches", formatCount(step.launches)));
 }
@@ -50,7 +50,7 @@ void headerSection(const Analysis& a, std::string& out) {
     if (!a.trace && a.model.parameters > 0) tile(out, "Parameters", formatCountShort(static_cast<double>(a.model.parameters)), formatCount(a.model.parameters));
     if (a.trace) {
         const double share = a.link.kernel_ns > 0 ? a.link.module_ns / a.link.kernel_ns : 0;
-        tile(out, "Linked GPU time", formatPercent(share), "to a module or a named phase");
+        tile(out, "Linked GPU time", shareText(share), "to a module or a named phase");
     }
     tile(out, "Device", a.device.name.empty() ? "unknown" : a.device.name,
          fmt::format("{} · ridge {} FLOP/byte · {}", formatBandwidth(a.device.bandwidth_Bps), formatSignificant(a.device.ridge()),

@@ -21,7 +21,7 @@ std::string variables(Theme theme) {
         {"border", ColourRole::Border}, {"grid", ColourRole::Grid},       {"text", ColourRole::Text},
         {"muted", ColourRole::TextMuted}, {"onfill", ColourRole::TextOnFill}, {"accent", ColourRole::Accent},
         {"flagged", ColourRole::Flagged}, {"good", ColourRole::Good},     {"b-memory", ColourRole::BoundMemory},
-        {"b-compute", ColourRole::BoundCompute}, {"b-launch", ColourRole::BoundLaunch}, {"k-busy", ColourRole::KindAttention}};
+        {"b-compute", ColourRole::BoundCompute}, {"b-launch", ColourRole::BoundLaunch}};
     std::string css;
     for (const auto& [name, role] : names) css += fmt::format("--{}:{};", name, hex(colour(role, theme)));
     return css + themeVariablesCss(theme);
@@ -60,8 +60,8 @@ std::string kindDot(OpKind kind) {
 }
 
 std::string shareBar(double share) {
-    const double percent = share > 0 ? std::min(share, 1.0) * 100 : 0;
-    return fmt::format("<span class=\"share\"><i style=\"width:{:.1f}%\"></i></span>{}", percent, formatPercent(share));
+    const double width = share > 0 ? std::min(share, 1.0) * 100 : 0;
+    return fmt::format("<span class=\"share\"><i style=\"width:{:.1f}%\"></i></span>{}", width, percent(share));
 }
 
 } // namespace html

@@ -29,10 +29,10 @@ void kernelTable(const Analysis& a, std::string& out) {
         const KernelSummary& k = a.kernels[i];
         out += fmt::format("<tr><td class=\"name\"><span title=\"{}\">{}{}</span></td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td>"
                            "<td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
-                           esc(k.name, 2000), kindDot(k.kind), esc(displayKernelName(k.name), 160), esc(nameOf(k.kind)), formatCount(k.calls),
+                           esc(k.name, 2000), kindDot(k.kind), esc(telltaleKernelName(k.name), 160), esc(nameOf(k.kind)), formatCount(k.calls),
                            formatDuration(k.total_ns), shareBar(total > 0 ? k.total_ns / total : 0),
                            formatDuration(k.calls > 0 ? k.total_ns / k.calls : 0), formatDuration(k.min_ns), formatDuration(k.max_ns),
-                           formatPercent(k.launch_overhead_share));
+                           percent(k.launch_overhead_share));
     }
     out += "</tbody></table></div>\n";
     more(out, shown, a.kernels.size());

@@ -46,8 +46,8 @@ void summary(const Analysis& a, std::string& out) {
                            formatDuration(s.gpu_idle_ns), formatCount(s.kernels), formatCount(s.launches));
     }
     if (a.trace && a.link.kernel_ns > 0)
-        out += fmt::format("- Linked kernel time: {} to an operator, {} to a module or phase, {} to the graph\n", formatPercent(a.link.op_ns / a.link.kernel_ns),
-                           formatPercent(a.link.module_ns / a.link.kernel_ns), formatPercent(a.link.graph_ns / a.link.kernel_ns));
+        out += fmt::format("- Linked kernel time: {} to an operator, {} to a module or phase, {} to the graph\n", shareText(a.link.op_ns / a.link.kernel_ns),
+                           shareText(a.link.module_ns / a.link.kernel_ns), shareText(a.link.graph_ns / a.link.kernel_ns));
     if (!a.plan.findings.empty() && a.plan.step_ns > 0)
         out += fmt::format("- With the plan: **{} → {}**\n", formatDuration(a.plan.step_ns), rangeText(a.plan.predicted_step_ns));
     if (!a.trace) out += "- No trace was opened: times are estimates from the roofline\n";
@@ -66,7 +66,7 @@ void findings(const Analysis& a, std::string& out) {
         const bool fused = f.verdict == Verdict::AlreadyFused;
         out += fmt::format("| {} {} | {} | {} | {} | {} | {} | {} | {} |\n", md(catalogEntry(f.pattern).title), code(f.id), nameOf(f.verdict), f.instances.size(),
                            f.kernels_now > 0 ? formatSignificant(f.kernels_now) + " → " + formatSignificant(f.kernels_fused) : "–",
-                           f.time_ns > 0 ? formatDuration(f.time_ns) : "–", fused ? "–" : rangeText(f.saving_ns), f.step_share > 0 ? formatPercent(f.step_share) : "–", signals);
+                           f.time_ns > 0 ? formatDuration(f.time_ns) : "–", fused ? "–" : rangeText(f.saving_ns), f.step_share > 0 ? shareText(f.step_share) : "–", signals);
     }
 }
 
@@ -92,8 +92,8 @@ void kernels(const Analysis& a, std::string& out) {
     out += "\n## Top kernels\n\n| kernel | kind | calls | total | share | mean | launch overhead |\n|---|---|--:|--:|--:|--:|--:|\n";
     for (std::size_t i = 0; i < std::min<std::size_t>(a.kernels.size(), 10); ++i) {
         const KernelSummary& k = a.kernels[i];
-        out += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", code(displayKernelName(k.name), 80), nameOf(k.kind), k.calls, formatDuration(k.total_ns),
-                           formatPercent(total > 0 ? k.total_ns / total : 0), formatDuration(k.calls > 0 ? k.total_ns / k.calls : 0), formatPercent(k.launch_overhead_share));
+        out += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", code(telltaleKernelName(k.name), 80), nameOf(k.kind), k.calls, formatDuration(k.total_ns),
+                           shareText(total > 0 ? k.total_ns / total : 0), formatDuration(k.calls > 0 ? k.total_ns / k.calls : 0), shareText(k.launch_overhead_share));
     }
 }
 

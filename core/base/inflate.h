@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streaming gzip: compressed bytes in, pieces of text out, several members in a row, cut-off input gives what there is.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace fusescope {
+
+struct InflateEnd {
+    bool complete = false;        // every member ended as it should
+    std::uint64_t consumed = 0;   // compressed bytes
+    std::uint64_t produced = 0;   // text bytes
+    std::string problem;          // "gzip data that ends after 1,234 bytes"; empty if complete
+};
+
+// piece returns false to stop (then complete is false and problem empty). limit: the most text that may come out.
+[[nodiscard]] InflateEnd inflateGzip(std::string_view gzip, std::uint64_t limit, const std::function<bool(std::string_view piece)> &piece);
+
+} // namespace fusescope

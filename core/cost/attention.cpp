@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fused attention. Convention: only the matrix products count (forward 2, backward 5 with the recomputed scores); a causal
+// mask halves them. Softmax inside the kernel is not counted. Bytes: q, k, v (and in the backward pass the output and its
+// gradient) read once, results and the log-sum-exp written once; the scores never leave the chip.
+#include "core/cost/op_call.h"
+
+namespace fusescope {
+namespace {
+
+struct Layout { // where a variant of the operator keeps things
+    std::string_view name;
+    bool backward;
+    bool heads_second;   // [B, H, S, D] (else [B, S, H, D])
+    std::size_t causal;  // index of is_causal (custom_mask_type)
+};
+// Schemas of torch 2.4 to 2.11 (native_functions.yaml).
+constexpr Layout kLayouts[] = {
+    {"scaled_dot_product_attention", false, true, 5},
+    {"_scaled_dot_product_attention_math", false, true, 5},
+    {"_scaled_dot_product_flash_attention", false, true, 4},
+    {"_scaled_dot_product_efficient_attention", false, true, 6},
+    {"_scaled_dot_product_cudnn_attention", false, true, 6},
+    {"_scaled_dot_product_fused_attention_overrideable", false, true, 5},
+    {"_cudnn_attention_forward", false, true, 10},
+    {"_flash_attention_forward", false, false, 8},
+    {"_efficient_attention_forward", false, false, 9},
+    {"_scaled_dot_product_flash_attention_backward", true, true, 11},
+    {"_scaled_dot_product_efficient_attention_backward", true, true, 11},
+    {"_scaled_dot_product_cudnn_attention_backward", true, true, 14},
+    {"_cudnn_attention_backward", true, true, 14},
+    {"_flash_attention_backward", true, false, 11},
+    {"_efficient_attention_backward", true, false, 14},
+};
+
+// The memory-efficient kernel names its mask by number: 1 causal from the top left, 2 from the bottom right.
+[[nodiscard]] bool isCausal(const OpCall &call, const Layout &layout) {
+    if (call.name.substr(0, 10) == "_efficient") {
+        const std::string_view type = call.text(layout.causal, "custom_mask_type");
+        return type == "1" || type == "2";
+    }
+    return call.flag(layout.causal, "is_causal");
+}
+
+} // namespace
+
+bool attentionCost(const OpCall &call, OpCost &cost) {
+    const Layout *layout = nullptr;
+    for (const Layout &l : kLayouts)
+        if (l.name == call.name) layout = &l;
+    if (layout == nullptr) return false;
+    const std::size_t first = layout->backward ? 1 : 0;
+    const TensorMeta *q = call.tensor(first), *k = call.tensor(first + 1), *v = call.tensor(first + 2);
+    if (q == nullptr || k == nullptr || v == nullptr || q->sizes.size() != 4 || k->sizes.size() != 4 || v->sizes.size() != 4)
+        return false;
+
+    const std::size_t heads = layout->heads_second ? 1 : 2, rows = layout->heads_second ? 2 : 1;
+    const auto dim = [](const TensorMeta *t, std::size_t d) { return static_cast<double>(t->sizes[d]); };
+    const double pairs = dim(q, 0) * dim(q, heads) * dim(q, rows) * dim(k, rows);
+    const bool causal = isCausal(call, *layout);
+    const double half = causal ? 0.5 : 1.0;
+    const double d = dim(q, 3), dv = dim(v, 3);
+    const double out_elements = elementsOf(*q) / d * dv;
+    const double lse = dim(q, 0) * dim(q, heads) * dim(q, rows) * 4;
+    const double inputs = denseBytes(*q) + denseBytes(*k) + denseBytes(*v);
+    if (!layout->backward) {
+        const double flops = 2 * pairs * (d + dv) * half;
+        fill(cost, flops, inputs, out_elements * sizeOf(q->dtype) + lse, q->dtype,
+             causal ? "4*B*H*Sq*Sk*D / 2 (causal)" : "4*B*H*Sq*Sk*D");
+    } else {
+        const double flops = 2 * pairs * (3 * d + 2 * dv) * half;
+        fill(cost, flops, inputs + 2 * out_elements * sizeOf(q->dtype) + lse, inputs, q->dtype,
+             causal ? "10*B*H*Sq*Sk*D / 2 (causal, scores recomputed)" : "10*B*H*Sq*Sk*D (scores recomputed)");
+    }
+    cost.tensor_flops = cost.flops;
+    return true;
+}
+
+} // namespace fusescope

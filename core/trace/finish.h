@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The passes that turn appended rows into a finished store, in this order.
+#pragma once
+
+#include "core/trace/trace_builder.h"
+
+namespace fusescope {
+
+void clampDurations(TraceStore &store, TraceBuilder &problems); // negative -> 0, untimed counted; sets begin, end
+void sortSlices(TraceStore &store);  // by (ts, -dur, file order); side tables follow
+void nestSlices(TraceStore &store);  // parent, depth; slices and depths of tracks
+void assignSteps(TraceStore &store); // ProfilerStep#n; GPU work by its launch
+
+} // namespace fusescope

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/trace/finish.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <string_view>
+#include <unordered_map>
+
+namespace fusescope {
+namespace {
+
+// Host events overrun their parent by nanoseconds up to about a microsecond (clock reads): still children.
+constexpr std::int64_t kOverrunNs = 1000;
+constexpr std::size_t kMaxDepth = 2048; // deeper rows share the last one
+
+// GPU streams do not nest: overlapping work (programmatic dependent launch) takes the first free lane.
+struct Lanes {
+    std::vector<std::int64_t> busy_until;
+    std::uint16_t place(std::int64_t ts, std::int64_t end) {
+        std::size_t lane = 0;
+        while (lane < busy_until.size() && busy_until[lane] > ts) ++lane;
+        if (lane == busy_until.size()) {
+            if (lane + 1 >= kMaxDepth) lane = kMaxDepth - 1;
+            else busy_until.push_back(0);
+        }
+        if (lane < busy_until.size()) busy_until[lane] = std::max(end, busy_until[lane]);
+        return static_cast<std::uint16_t>(lane);
+    }
+};
+
+} // namespace
+
+void nestSlices(TraceStore &store) {
+    SliceTable &s = store.slices;
+    s.depth.assign(s.size(), 0);
+    s.parent.assign(s.size(), SliceId{});
+    std::vector<std::vector<SliceId>> open(store.tracks.size()); // per host track: enclosing slices, outermost first
+    std::vector<Lanes> lanes(store.tracks.size());
+    for (std::size_t row = 0; row < s.size(); ++row) {
+        const std::size_t t = s.track[row].index();
+        Track &track = store.tracks[t];
+        const std::int64_t ts = s.ts[row], end = ts + s.dur[row];
+        if (track.kind == TrackKind::GpuStream || track.kind == TrackKind::GpuAnnotation) {
+            s.depth[row] = lanes[t].place(ts, end);
+        } else {
+            std::vector<SliceId> &stack = open[t];
+            const auto encloses = [&](SliceId outer) {
+                const std::int64_t outer_end = store.endOf(outer);
+                return outer_end >= end || (outer_end > ts && end - outer_end <= kOverrunNs);
+            };
+            // Whatever ended before this one began is closed; a partial overlap beyond the tolerance is a sibling a row
+            // further down, so that neither hides the other.
+            while (!stack.empty() && store.endOf(stack.back()) <= ts) stack.pop_back();
+            SliceId parent = stack.empty() ? SliceId{} : stack.back();
+            const std::size_t depth = std::min(stack.size(), kMaxDepth - 1);
+            for (std::size_t up = stack.size(); parent.valid() && !encloses(parent); --up)
+                parent = up >= 2 ? stack[up - 2] : SliceId{};
+            s.parent[row] = parent;
+            s.depth[row] = static_cast<std::uint16_t>(depth);
+            if (stack.size() < kMaxDepth) stack.push_back(SliceId(row));
+        }
+        ++track.slices;
+        track.depths = std::max(track.depths, static_cast<std::uint16_t>(s.depth[row] + 1));
+    }
+}
+
+void assignSteps(TraceStore &store) {
+    SliceTable &s = store.slices;
+    s.step.assign(s.size(), -1);
+    constexpr std::string_view kPrefix = "ProfilerStep#";
+    constexpr std::size_t kMaxSteps = 32767;
+    for (std::size_t row = 0; row < s.size() && store.steps.size() < kMaxSteps; ++row) {
+        if (s.category[row] != Category::UserAnnotation) continue;
+        const std::string_view name = store.nameOf(SliceId(row));
+        if (name.substr(0, kPrefix.size()) != kPrefix) continue;
+        Step step;
+        step.name = name;
+        step.slice = SliceId(row);
+        step.begin = s.ts[row];
+        step.end = store.endOf(step.slice);
+        std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), step.number);
+        store.steps.push_back(std::move(step));
+    }
+    if (store.steps.empty()) return;
+
+    const auto stepAt = [&](std::int64_t t) -> std::int16_t {
+        const auto after = std::upper_bound(store.steps.begin(), store.steps.end(), t,
+                                            [](std::int64_t time, const Step &step) { return time < step.begin; });
+        if (after == store.steps.begin()) return -1;
+        const auto at = static_cast<std::size_t>(after - store.steps.begin()) - 1;
+        return t < store.steps[at].end || t == store.steps[at].begin ? static_cast<std::int16_t>(at) : std::int16_t{-1};
+    };
+    // Host rows by their start; GPU work by the launch with the same correlation, so that work that spills over the end
+    // of its step is not counted in the next.
+    std::unordered_map<std::uint32_t, std::int16_t> step_of_launch;
+    for (std::size_t row = 0; row < s.size(); ++row) {
+        if (isGpuWork(s.category[row])) continue;
+        s.step[row] = stepAt(s.ts[row]);
+        const bool api = s.category[row] == Category::CudaRuntime || s.category[row] == Category::CudaDriver;
+        if (api && s.correlation[row] != 0) step_of_launch.emplace(s.correlation[row], s.step[row]);
+    }
+    for (std::size_t row = 0; row < s.size(); ++row) {
+        if (!isGpuWork(s.category[row])) continue;
+        const auto launch = step_of_launch.find(s.correlation[row]);
+        s.step[row] = s.correlation[row] != 0 && launch != step_of_launch.end() ? launch->second : stepAt(s.ts[row]);
+    }
+}
+
+} // namespace fusescope

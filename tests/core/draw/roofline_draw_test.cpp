@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/draw/roofline_draw.h"
+#include "core/draw/svg.h"
+#include "core/draw/text_fit.h"
+#include "tests/support/synthetic_analysis.h"
+#include "tests/support/xml_check.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace fusescope {
+namespace {
+
+bool says(const DrawList &list, std::string_view text) {
+    return std::any_of(list.texts.begin(), list.texts.end(), [&](const DrawText &t) { return t.text.find(text) != std::string::npos; });
+}
+
+TEST(Roofline, AxesArePowersOfTenAroundEverything) {
+    const AnalysisPtr a = testing::syntheticAnalysis();
+    const RooflineAxes axes = rooflineAxes(*a);
+    for (const double v : {axes.min_ai, axes.max_ai, axes.min_flops, axes.max_flops}) EXPECT_NEAR(std::log10(v), std::round(std::log10(v)), 1e-9);
+    for (const std::uint32_t row : plottableOps(*a)) {
+        EXPECT_GE(a->ops[row].intensity(), axes.min_ai);
+        EXPECT_LE(a->ops[row].intensity(), axes.max_ai);
+        EXPECT_GE(a->ops[row].achievedFlops(), axes.min_flops);
+        EXPECT_LE(a->ops[row].achievedFlops(), axes.max_flops);
+    }
+    EXPECT_LT(axes.min_ai, a->device.ridge());
+    EXPECT_GT(axes.max_ai, a->device.ridge());
+    EXPECT_GE(axes.max_flops, a->device.bf16_tensor);
+}
+
+TEST(Roofline, OneMarkARowThatCanStand) {
+    const AnalysisPtr a = testing::syntheticAnalysis();
+    const DrawList list = drawRoofline(*a, 800, 520, {});
+    const auto marks = std::count_if(list.markers.begin(), list.markers.end(), [](const DrawMarker &m) { return m.pick.kind == PickKind::Op; });
+    EXPECT_EQ(static_cast<std::size_t>(marks), plottableOps(*a).size());
+    EXPECT_LT(plottableOps(*a).size(), a->ops.size()); // a copy has no FLOPs
+    EXPECT_TRUE(says(list, "not shown: "));
+}
+
+TEST(Roofline, AreaIsTime) {
+    Analysis a;
+    for (const double time : {400.0, 100.0, 0.01}) {
+        OpSummary op;
+        op.time_ns = time;
+        a.ops.push_back(op);
+    }
+    EXPECT_DOUBLE_EQ(markRadius(a, 0), 18);
+    EXPECT_DOUBLE_EQ(markRadius(a, 1), 9);
+    EXPECT_DOUBLE_EQ(markRadius(a, 2), 3);
+    EXPECT_DOUBLE_EQ(markRadius(a, 99), 3);
+}
+
+TEST(Roofline, SaysRidgeRoofsAndSource) {
+    const DrawList list = drawRoofline(*testing::syntheticAnalysis(), 800, 520, {});
+    for (const char *text : {"ridge 206 FLOP/byte", "HBM 4.80 TB/s", "989 TFLOP/s", "NVIDIA H200", "preset", "4.20 TB/s", "arithmetic intensity"}) EXPECT_TRUE(says(list, text)) << text;
+}
+
+TEST(Roofline, LabelsDoNotOverlap) {
+    const DrawList list = drawRoofline(*testing::syntheticAnalysis(), 800, 520, {});
+    std::vector<const DrawText *> labels;
+    for (const DrawText &t : list.texts)
+        if (t.pick.kind == PickKind::Op) labels.push_back(&t);
+    EXPECT_GE(labels.size(), 3U);
+    for (std::size_t i = 0; i < labels.size(); ++i)
+        for (std::size_t j = i + 1; j < labels.size(); ++j) {
+            const bool apart_y = std::fabs(labels[i]->y - labels[j]->y) >= 11;
+            const DrawText *left = labels[i]->x < labels[j]->x ? labels[i] : labels[j], *right = left == labels[i] ? labels[j] : labels[i];
+            EXPECT_TRUE(apart_y || left->x + textWidth(left->text, {11}) <= right->x + 1) << left->text << " / " << right->text;
+        }
+}
+
+TEST(Roofline, SelectionStandsOut) {
+    SelectionSets selection;
+    selection.pick = {PickKind::Op, 1};
+    selection.ops = {1};
+    const DrawList list = drawRoofline(*testing::syntheticAnalysis(), 800, 520, selection);
+    for (const DrawMarker &m : list.markers) {
+        if (m.pick.kind != PickKind::Op) continue; // the ridge
+        EXPECT_EQ(m.emphasis, m.pick.id == 1 ? Emphasis::Selected : Emphasis::Dimmed);
+    }
+}
+
+TEST(Roofline, WellFormedWhateverTheNumbers) {
+    Analysis a = testing::syntheticAnalysisValue();
+    a.ops[0].time_ns = 1e-300;
+    a.ops[1].cost.flops = std::numeric_limits<double>::infinity();
+    a.ops[2].cost.bytes_read = std::numeric_limits<double>::quiet_NaN();
+    a.ops[3].cost.flops = 1e300;
+    EXPECT_EQ(testing::xmlProblem(svgText(drawRoofline(a, 800, 520, {}), Theme::Light)), "");
+    EXPECT_EQ(testing::xmlProblem(svgText(drawRoofline(a, 10, 10, {}), Theme::Light)), "");
+    EXPECT_EQ(testing::xmlProblem(svgText(drawRoofline({}, 800, 520, {}), Theme::Dark)), "");
+}
+
+} // namespace
+} // namespace fusescope

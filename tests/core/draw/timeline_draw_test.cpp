@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/draw/svg.h"
+#include "core/draw/timeline_draw.h"
+#include "tests/support/synthetic_analysis.h"
+#include "tests/support/xml_check.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <string>
+
+namespace fusescope {
+namespace {
+
+using fusescope::testing::syntheticAnalysis;
+
+struct Scene {
+    AnalysisPtr analysis;
+    TimelineLayout layout;
+    TimelineView view;
+};
+
+Scene wholeStep() {
+    Scene s;
+    s.analysis = syntheticAnalysis();
+    s.layout = timelineLayout(*s.analysis, {});
+    const StepStats &step = s.analysis->steps.back();
+    s.view.t0 = step.begin;
+    s.view.t1 = step.end;
+    s.view.width = 1600;
+    s.view.height = s.layout.height;
+    return s;
+}
+
+std::size_t fills(const DrawList &list, ColourRole role) {
+    return static_cast<std::size_t>(std::count_if(list.rects.begin(), list.rects.end(), [&](const DrawRect &r) { return r.filled && r.fill == role; }));
+}
+
+TEST(TimelineDraw, KernelsTakeTheColourOfTheirKind) {
+    const Scene s = wholeStep();
+    const DrawList list = drawTimeline(*s.analysis, s.layout, s.view, {});
+    for (const ColourRole role : {ColourRole::KindAttention, ColourRole::KindMatmul, ColourRole::KindNorm, ColourRole::KindOptimizer, ColourRole::Launch,
+                                  ColourRole::CpuOp, ColourRole::Annotation})
+        EXPECT_GT(fills(list, role), 0U) << nameOf(role);
+}
+
+TEST(TimelineDraw, ItemsAreBoundedByPixelsNotByTheTrace) {
+    Scene s = wholeStep();
+    s.view.t0 = s.analysis->trace->begin;
+    s.view.t1 = s.analysis->trace->end;
+    s.view.width = 100;
+    const DrawList list = drawTimeline(*s.analysis, s.layout, s.view, {});
+    std::size_t lines = 0;
+    for (const TimelineRow &row : s.layout.rows) lines += row.shown.size();
+    EXPECT_LT(list.rects.size(), lines * 110);
+    EXPECT_TRUE(std::any_of(list.rects.begin(), list.rects.end(), [](const DrawRect &r) { return r.hatched; }));
+}
+
+TEST(TimelineDraw, EverythingStaysInTheView) {
+    Scene s = wholeStep();
+    s.view.t0 += 3'000'000; // in the middle of long kernels
+    s.view.t1 = s.view.t0 + 200'000;
+    const DrawList list = drawTimeline(*s.analysis, s.layout, s.view, {});
+    EXPECT_FALSE(list.rects.empty());
+    for (const DrawRect &r : list.rects) {
+        EXPECT_GE(r.x, -9) << dump(list);
+        EXPECT_LE(r.x + r.width, s.view.width + 10);
+    }
+    for (const DrawText &t : list.texts) EXPECT_GE(t.x, 0); // labels stay in sight while their box is partly outside
+}
+
+TEST(TimelineDraw, TextOnlyWhereThereIsRoom) {
+    const Scene s = wholeStep();
+    const DrawList list = drawTimeline(*s.analysis, s.layout, s.view, {});
+    for (const DrawText &t : list.texts) {
+        if (t.pick.kind == PickKind::None) continue; // of idle gaps
+        EXPECT_GE(t.max_width, 20) << t.text;
+    }
+}
+
+TEST(TimelineDraw, FlagsStandUnderTheKernelsOfTheFinding) {
+    const Scene s = wholeStep();
+    const DrawList list = drawTimeline(*s.analysis, s.layout, s.view, {});
+    const TimelineRow &stream = s.layout.rows.back();
+    std::size_t bars = 0, outlines = 0;
+    for (const DrawRect &r : list.rects) {
+        if (r.filled && r.fill == ColourRole::Flagged) {
+            ++bars;
+            EXPECT_GE(r.y, stream.y + stream.line_height);
+            EXPECT_TRUE(r.pick.kind == PickKind::Instance || r.pick.kind == PickKind::Finding);
+        }
+        if (!r.filled && r.stroke == ColourRole::Flagged) ++outlines;
+    }
+    EXPECT_GT(bars, 0U);
+    EXPECT_GT(outlines, 0U);
+    const auto labelled = std::any_of(list.texts.begin(), list.texts.end(), [](const DrawText &t) { return t.text == catalogEntry(Pattern::Attention).title; });
+    EXPECT_TRUE(labelled);
+}
+
+TEST(TimelineDraw, NotBeneficialIsNotFlagged) {
+    Analysis a = testing::syntheticAnalysisValue();
+    for (Finding &f : a.findings) f.verdict = Verdict::NotBeneficial;
+    a.plan = {};
+    Scene s = wholeStep();
+    const DrawList list = drawTimeline(a, s.layout, s.view, {});
+    EXPECT_EQ(fills(list, ColourRole::Flagged), 0U);
+}
+
+TEST(TimelineDraw, AdjacentKernelsOfAnInstanceAreOneMark) {
+    Analysis a = testing::syntheticAnalysisValue();
+    a.findings.erase(std::remove_if(a.findings.begin(), a.findings.end(), [](const Finding &f) { return f.pattern != Pattern::Attention; }), a.findings.end());
+    a.findings[0].instances.resize(1);
+    a.findings[0].instances[0].backward.clear();
+    Scene s = wholeStep();
+    const DrawList list = drawTimeline(a, s.layout, s.view, {});
+    EXPECT_EQ(fills(list, ColourRole::Flagged), 1U); // five kernels, one bar
+}
+
+TEST(TimelineDraw, IdleIsVisible) {
+    const Scene s = wholeStep();
+    const DrawList list = drawTimeline(*s.analysis, s.layout, s.view, {});
+    EXPECT_GT(fills(list, ColourRole::BoundIdle), 0U);
+    testing::SyntheticOptions busy;
+    busy.shuffle_idle = false;
+    const AnalysisPtr b = syntheticAnalysis(busy);
+    Scene t = wholeStep();
+    t.view.t0 = b->steps.back().begin;
+    t.view.t1 = b->steps.back().end;
+    EXPECT_EQ(fills(drawTimeline(*b, t.layout, t.view, {}), ColourRole::BoundIdle), 0U);
+}
+
+TEST(TimelineDraw, SelectionStandsOutAndTheRestIsDimmed) {
+    const Scene s = wholeStep();
+    SelectionSets selection;
+    selection.pick = {PickKind::Finding, 0};
+    selection.findings = {0};
+    for (const Instance &i : s.analysis->findings[0].instances) selection.kernels.insert(selection.kernels.end(), i.forward.begin(), i.forward.end());
+    std::sort(selection.kernels.begin(), selection.kernels.end());
+    const DrawList list = drawTimeline(*s.analysis, s.layout, s.view, selection);
+    std::size_t selected = 0, dimmed = 0;
+    for (const DrawRect &r : list.rects) {
+        if (r.layer != 0) continue;
+        if (r.emphasis == Emphasis::Selected) {
+            ++selected;
+            EXPECT_TRUE(r.fill == ColourRole::KindAttention || r.fill == ColourRole::Launch || r.fill == ColourRole::CpuOp || r.hatched) << nameOf(r.fill);
+        }
+        if (r.emphasis == Emphasis::Dimmed) ++dimmed;
+    }
+    EXPECT_GE(selected, selection.kernels.size());
+    EXPECT_GT(dimmed, selected);
+}
+
+TEST(TimelineDraw, SliceAtFindsWhatIsDrawn) {
+    const Scene s = wholeStep();
+    const DrawList list = drawTimeline(*s.analysis, s.layout, s.view, {});
+    std::size_t checked = 0;
+    for (const DrawRect &r : list.rects) {
+        if (r.pick.kind != PickKind::Kernel || r.layer != 0 || r.width < 6 || r.hatched) continue;
+        const SliceId slice = sliceAt(*s.analysis, s.layout, s.view, r.x + r.width / 2, r.y + 4);
+        ASSERT_TRUE(slice.valid());
+        EXPECT_EQ(slice, s.analysis->trace->kernels.slice[r.pick.id]);
+        ++checked;
+    }
+    EXPECT_GT(checked, 8U);
+    EXPECT_FALSE(sliceAt(*s.analysis, s.layout, s.view, -5, 5).valid());
+    EXPECT_FALSE(sliceAt(*s.analysis, s.layout, s.view, 5, 1e9).valid());
+    EXPECT_FALSE(sliceAt(*s.analysis, s.layout, s.view, std::numeric_limits<double>::quiet_NaN(), 5).valid());
+}
+
+TEST(TimelineDraw, OddViewsDrawNothingBad) {
+    const Scene s = wholeStep();
+    constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(), most = std::numeric_limits<std::int64_t>::max();
+    for (const auto &[t0, t1] : std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 0}, {5, 1}, {least, most}, {0, most}, {least, least + 1}}) {
+        TimelineView view = s.view;
+        view.t0 = t0;
+        view.t1 = t1;
+        EXPECT_EQ(testing::xmlProblem(svgText(drawTimeline(*s.analysis, s.layout, view, {}), Theme::Light)), "");
+        EXPECT_EQ(testing::xmlProblem(svgText(drawRuler(0, view, 24), Theme::Light)), "");
+        static_cast<void>(sliceAt(*s.analysis, s.layout, view, 10, 10));
+    }
+    TimelineView narrow = s.view;
+    narrow.width = 0;
+    EXPECT_TRUE(drawTimeline(*s.analysis, s.layout, narrow, {}).rects.empty());
+}
+
+TEST(Ruler, TicksAreNiceAndApart) {
+    TimelineView view;
+    view.width = 1000;
+    for (const std::int64_t span : {100LL, 12'345LL, 1'000'000LL, 89'500'000LL, 3'600'000'000'000LL}) {
+        view.t0 = 5'105'189'000'000'000;
+        view.t1 = view.t0 + span;
+        const DrawList list = drawRuler(view.t0, view, 24);
+        EXPECT_GE(list.texts.size(), 3U) << span;
+        EXPECT_LE(list.texts.size(), 15U) << span;
+        std::set<std::string> seen;
+        double last = -1e9;
+        for (const DrawText &t : list.texts) {
+            EXPECT_TRUE(seen.insert(t.text).second) << t.text; // no two ticks say the same
+            EXPECT_GE(t.x - last, 60) << t.text;
+            last = t.x;
+        }
+    }
+}
+
+TEST(Ruler, LabelsCountFromTheOrigin) {
+    TimelineView view;
+    view.width = 1000;
+    view.t0 = 1'000'000;
+    view.t1 = 2'000'000;
+    const DrawList list = drawRuler(1'000'000, view, 24);
+    ASSERT_FALSE(list.texts.empty());
+    EXPECT_EQ(list.texts[0].text, "0");
+    EXPECT_EQ(list.texts[1].text, "0.1 ms");
+}
+
+TEST(Minimap, ShowsWorkAndSteps) {
+    const AnalysisPtr a = syntheticAnalysis();
+    const DrawList list = drawMinimap(*a, 800, 40);
+    EXPECT_GT(fills(list, ColourRole::KindMatmul), 0U);
+    EXPECT_EQ(list.lines.size(), 2U);
+    EXPECT_LE(list.rects.size(), 800U + 8U);
+    for (const DrawRect &r : list.rects) EXPECT_LE(r.y + r.height, 40);
+    EXPECT_TRUE(drawMinimap({}, 800, 40).rects.empty());
+}
+
+TEST(TimelinePicture, WellFormedWithLabelsAndLegend) {
+    const DrawList list = drawTimelinePicture(*syntheticAnalysis(), 1000);
+    EXPECT_EQ(testing::xmlProblem(svgText(list, Theme::Light)), "");
+    std::set<std::string> texts;
+    for (const DrawText &t : list.texts) texts.insert(t.text);
+    for (const char *wanted : {"stream 7", "matmul", "worth fusing", "0"}) EXPECT_TRUE(texts.count(wanted)) << wanted;
+    EXPECT_FALSE(drawTimelinePicture({}, 1000).texts.empty()); // says why there is nothing
+}
+
+} // namespace
+} // namespace fusescope

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/report/report.h"
+#include "tests/support/synthetic_analysis.h"
+#include "tests/support/xml_check.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace fusescope {
+namespace {
+
+std::string html(const testing::SyntheticOptions &options = {}) { return analysisHtml(*testing::syntheticAnalysis(options), layeredLayout); }
+
+bool has(const std::string &text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+std::size_t count(const std::string &text, std::string_view part) {
+    std::size_t n = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+    return n;
+}
+
+// The body is written as XML but for the page's head, so the same check serves.
+std::string bodyProblem(const std::string &page) {
+    const std::size_t begin = page.find("<body>"), end = page.find("</html>");
+    if (begin == std::string::npos || end == std::string::npos) return "no body";
+    return testing::xmlProblem(std::string_view(page).substr(begin, end - begin));
+}
+
+TEST(Html, HasEverySection) {
+    const std::string page = html();
+    for (const char *id : {"findings", "graph", "timeline", "roofline", "kernels", "operators", "modules", "steps", "link", "method"})
+        EXPECT_TRUE(has(page, "id=\"" + std::string(id) + "\"")) << id;
+    EXPECT_EQ(count(page, "<svg "), 3U);
+    EXPECT_EQ(bodyProblem(page), "");
+    EXPECT_TRUE(has(page, "NVIDIA H200"));
+    EXPECT_TRUE(has(page, "worth it"));
+    EXPECT_TRUE(has(page, "prefers-color-scheme:dark"));
+    EXPECT_TRUE(has(page, "@media print"));
+}
+
+TEST(Html, IsSelfContainedAndRunsNothing) {
+    const std::string page = html();
+    for (const char *bad : {"<script", "javascript:", "<link", "@import", "url(http", "src=", "<iframe", " onclick"}) EXPECT_FALSE(has(page, bad)) << bad;
+    // The only address is the name of SVG's XML namespace.
+    EXPECT_EQ(count(page, "http://"), count(page, "http://www.w3.org/2000/svg"));
+    EXPECT_FALSE(has(page, "https://"));
+}
+
+TEST(Html, HostileNamesStayText) {
+    testing::SyntheticOptions options;
+    options.name_suffix = std::string("\"'><script>alert(1)</script><img src=x onerror=alert(2)>&\x01\x1b[31m\xff</style></svg>", 93) + "\u202E\n";
+    const std::string page = html(options);
+    EXPECT_FALSE(has(page, "<script"));
+    EXPECT_FALSE(has(page, "<img"));
+    EXPECT_EQ(count(page, "</style>"), 1U);
+    EXPECT_TRUE(has(page, "&lt;script&gt;"));
+    EXPECT_EQ(bodyProblem(page), "");
+    for (const char c : page) ASSERT_TRUE(static_cast<unsigned char>(c) >= 0x20 || c == '\n') << static_cast<int>(c);
+}
+
+TEST(Html, HugeNamesAreCut) {
+    testing::SyntheticOptions options;
+    options.layers = 2;
+    const std::size_t plain = html(options).size();
+    options.name_suffix = std::string(100'000, 'A');
+    const std::string page = html(options);
+    EXPECT_LT(page.size(), plain + 600'000);
+    EXPECT_EQ(bodyProblem(page), "");
+}
+
+TEST(Html, GraphAlone) {
+    testing::SyntheticOptions options;
+    options.trace = false;
+    const std::string page = html(options);
+    EXPECT_EQ(bodyProblem(page), "");
+    EXPECT_TRUE(has(page, "Only a model graph was opened"));
+    EXPECT_TRUE(has(page, "id=\"graph\""));
+    EXPECT_FALSE(has(page, "id=\"timeline\""));
+    EXPECT_FALSE(has(page, "href=\"#timeline\""));
+}
+
+TEST(Html, TraceAlone) {
+    testing::SyntheticOptions options;
+    options.graph = false;
+    const std::string page = html(options);
+    EXPECT_EQ(bodyProblem(page), "");
+    EXPECT_TRUE(has(page, "Only a trace was opened"));
+    EXPECT_FALSE(has(page, "id=\"graph\""));
+    EXPECT_TRUE(has(page, "name no modules"));
+}
+
+TEST(Html, NothingAtAll) {
+    const std::string page = analysisHtml({}, layeredLayout);
+    EXPECT_EQ(bodyProblem(page), "");
+    EXPECT_TRUE(has(page, "Nothing that looks fusable"));
+    EXPECT_TRUE(has(page, "assumed"));
+}
+
+TEST(Html, ProblemsAreTold) {
+    Analysis a = testing::syntheticAnalysisValue();
+    auto trace = std::make_shared<TraceStore>();
+    trace->problems.push_back({"truncated", 1, 4711, "The file ends in the middle of an event."});
+    Analysis b;
+    b.trace = trace;
+    b.file_errors.push_back({ErrorCode::WrongFormat, "a trace", "a picture", "cat.png"});
+    const std::string page = analysisHtml(b, layeredLayout);
+    EXPECT_TRUE(has(page, "ends in the middle"));
+    EXPECT_TRUE(has(page, "4711"));
+    EXPECT_TRUE(has(page, "cat.png"));
+}
+
+} // namespace
+} // namespace fusescope

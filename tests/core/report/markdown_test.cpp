@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/report/report.h"
+#include "tests/support/synthetic_analysis.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+
+namespace fusescope {
+namespace {
+
+TEST(Markdown, HasItsSections) {
+    const std::string text = analysisMarkdown(*testing::syntheticAnalysis());
+    for (const char *part : {"# FuseScope report", "## Findings", "## Plan", "## Top kernels", "## Problems", "NVIDIA H200", "With the plan"})
+        EXPECT_NE(text.find(part), std::string::npos) << part;
+}
+
+TEST(Markdown, RowsOfATableHaveTheirCells) {
+    testing::SyntheticOptions options;
+    options.name_suffix = "|`<b>*x*\n| --- |";
+    std::istringstream text(analysisMarkdown(*testing::syntheticAnalysis(options)));
+    std::size_t expected = 0, rows = 0;
+    for (std::string line; std::getline(text, line);) {
+        if (line.empty() || line[0] != '|') {
+            expected = 0;
+            continue;
+        }
+        std::size_t cells = 0;
+        for (std::size_t i = 0; i < line.size(); ++i)
+            if (line[i] == '|' && (i == 0 || line[i - 1] != '\\')) ++cells;
+        if (expected == 0) expected = cells;
+        EXPECT_EQ(cells, expected) << line;
+        EXPECT_EQ(line.find("<b>"), line.find("<b>") == std::string::npos ? std::string::npos : line.find("`") < line.find("<b>") ? line.find("<b>") : 0U) << line;
+        ++rows;
+    }
+    EXPECT_GT(rows, 10U);
+}
+
+TEST(Markdown, NothingAtAll) { EXPECT_NE(analysisMarkdown({}).find("Nothing that looks fusable"), std::string::npos); }
+
+} // namespace
+} // namespace fusescope
