@@ -26,9 +26,7 @@ Result<std::int16_t> chooseStep(const TraceStore &trace, const std::string &want
 
 Error cancelled() { return {ErrorCode::Cancelled, "the analysis to finish", "that it was cancelled", ""}; }
 
-} // namespace
-
-Result<AnalysisPtr> analyze(TracePtr trace, GraphPtr graph, const AnalyzeOptions &options, Progress &progress) {
+Result<std::shared_ptr<Analysis>> run(TracePtr trace, GraphPtr graph, const AnalyzeOptions &options, Progress &progress) {
     if (!trace && !graph)
         return Error{ErrorCode::NotFound, "a profiler trace or a model graph", "neither", ""};
     auto result = std::make_shared<Analysis>();
@@ -80,13 +78,21 @@ Result<AnalysisPtr> analyze(TracePtr trace, GraphPtr graph, const AnalyzeOptions
     a.findings = findFusions(fusion);
     a.plan = makePlan(a.findings, fusion.step_ns);
     if (progress.cancelled()) return cancelled();
-    return AnalysisPtr(std::move(result));
+    return result;
 }
 
-Result<AnalysisPtr> analyzeFiles(const std::vector<std::string> &paths, const AnalyzeOptions &options, Progress &progress) {
+} // namespace
+
+Result<AnalysisPtr> analyze(TracePtr trace, GraphPtr graph, const AnalyzeOptions &options, Progress &progress) {
+    auto analysed = run(std::move(trace), std::move(graph), options, progress);
+    if (!analysed) return std::move(analysed).error();
+    return AnalysisPtr(std::move(*analysed));
+}
+
+Result<AnalysisPtr> analyzeFiles(const std::vector<std::string> &paths, const AnalyzeOptions &options, Progress &progress,
+                                 const AnalysisPtr &keep) {
     TracePtr trace;
     GraphPtr graph;
-    std::vector<std::string> used;
     std::vector<Error> errors;
     for (const std::string &path : paths) {
         auto opened = openFile(path, progress);
@@ -103,18 +109,22 @@ Result<AnalysisPtr> analyzeFiles(const std::vector<std::string> &paths, const An
         }
         if (is_trace) trace = std::get<TracePtr>(*opened);
         else graph = std::get<GraphPtr>(*opened);
-        used.push_back(path);
     }
-    if (!trace && !graph) {
-        if (!errors.empty()) return std::move(errors.front());
-        return Error{ErrorCode::NotFound, "a profiler trace or a model graph", "no file", ""};
+    const bool nothing_new = !trace && !graph;
+    if (nothing_new && !errors.empty()) return std::move(errors.front());
+    if (keep) {
+        if (!trace) trace = keep->trace;
+        if (!graph) graph = keep->graph;
     }
-    auto analysed = analyze(std::move(trace), std::move(graph), options, progress);
-    if (!analysed) return analysed;
-    auto named = std::make_shared<Analysis>(**analysed);
-    named->files = std::move(used);
-    named->file_errors = std::move(errors);
-    return AnalysisPtr(std::move(named));
+    if (!trace && !graph) return Error{ErrorCode::NotFound, "a profiler trace or a model graph", "no file", ""};
+    std::vector<std::string> used;
+    if (graph) used.push_back(graph->path);
+    if (trace) used.push_back(trace->path);
+    auto analysed = run(std::move(trace), std::move(graph), options, progress);
+    if (!analysed) return std::move(analysed).error();
+    (*analysed)->files = std::move(used);
+    (*analysed)->file_errors = std::move(errors);
+    return AnalysisPtr(std::move(*analysed));
 }
 
 } // namespace fusescope

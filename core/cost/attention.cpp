@@ -12,24 +12,25 @@ struct Layout { // where a variant of the operator keeps things
     bool backward;
     bool heads_second;   // [B, H, S, D] (else [B, S, H, D])
     std::size_t causal;  // index of is_causal (custom_mask_type)
+    std::size_t mask;    // index of the mask or bias tensor; 0: none
 };
 // Schemas of torch 2.4 to 2.11 (native_functions.yaml).
 constexpr Layout kLayouts[] = {
-    {"scaled_dot_product_attention", false, true, 5},
-    {"_scaled_dot_product_attention_math", false, true, 5},
-    {"_scaled_dot_product_flash_attention", false, true, 4},
-    {"_scaled_dot_product_efficient_attention", false, true, 6},
-    {"_scaled_dot_product_cudnn_attention", false, true, 6},
-    {"_scaled_dot_product_fused_attention_overrideable", false, true, 5},
-    {"_cudnn_attention_forward", false, true, 10},
-    {"_flash_attention_forward", false, false, 8},
-    {"_efficient_attention_forward", false, false, 9},
-    {"_scaled_dot_product_flash_attention_backward", true, true, 11},
-    {"_scaled_dot_product_efficient_attention_backward", true, true, 11},
-    {"_scaled_dot_product_cudnn_attention_backward", true, true, 14},
-    {"_cudnn_attention_backward", true, true, 14},
-    {"_flash_attention_backward", true, false, 11},
-    {"_efficient_attention_backward", true, false, 14},
+    {"scaled_dot_product_attention", false, true, 5, 3},
+    {"_scaled_dot_product_attention_math", false, true, 5, 3},
+    {"_scaled_dot_product_flash_attention", false, true, 4, 0},
+    {"_scaled_dot_product_efficient_attention", false, true, 6, 3},
+    {"_scaled_dot_product_cudnn_attention", false, true, 6, 3},
+    {"_scaled_dot_product_fused_attention_overrideable", false, true, 5, 3},
+    {"_cudnn_attention_forward", false, true, 10, 3},
+    {"_flash_attention_forward", false, false, 8, 0},
+    {"_efficient_attention_forward", false, false, 9, 3},
+    {"_scaled_dot_product_flash_attention_backward", true, true, 11, 0},
+    {"_scaled_dot_product_efficient_attention_backward", true, true, 11, 4},
+    {"_scaled_dot_product_cudnn_attention_backward", true, true, 14, 8},
+    {"_cudnn_attention_backward", true, true, 14, 8},
+    {"_flash_attention_backward", true, false, 11, 0},
+    {"_efficient_attention_backward", true, false, 14, 4},
 };
 
 // The memory-efficient kernel names its mask by number: 1 causal from the top left, 2 from the bottom right.
@@ -62,13 +63,15 @@ bool attentionCost(const OpCall &call, OpCost &cost) {
     const double out_elements = elementsOf(*q) / d * dv;
     const double lse = dim(q, 0) * dim(q, heads) * dim(q, rows) * 4;
     const double inputs = denseBytes(*q) + denseBytes(*k) + denseBytes(*v);
+    const TensorMeta *mask = layout->mask != 0 ? call.tensor(layout->mask, layout->backward ? "attn_bias" : "attn_mask") : nullptr;
+    const double mask_bytes = mask != nullptr ? mask->bytes() : 0; // once: broadcast over heads
     if (!layout->backward) {
         const double flops = 2 * pairs * (d + dv) * half;
-        fill(cost, flops, inputs, out_elements * sizeOf(q->dtype) + lse, q->dtype,
+        fill(cost, flops, inputs + mask_bytes, out_elements * sizeOf(q->dtype) + lse, q->dtype,
              causal ? "4*B*H*Sq*Sk*D / 2 (causal)" : "4*B*H*Sq*Sk*D");
     } else {
         const double flops = 2 * pairs * (3 * d + 2 * dv) * half;
-        fill(cost, flops, inputs + 2 * out_elements * sizeOf(q->dtype) + lse, inputs, q->dtype,
+        fill(cost, flops, inputs + mask_bytes + 2 * out_elements * sizeOf(q->dtype) + lse, inputs, q->dtype,
              causal ? "10*B*H*Sq*Sk*D / 2 (causal, scores recomputed)" : "10*B*H*Sq*Sk*D (scores recomputed)");
     }
     cost.tensor_flops = cost.flops;

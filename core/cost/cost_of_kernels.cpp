@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // One leaf operator may launch several kernels. A matrix product's cost goes to the kernel that multiplies (its helpers,
-// like the reduction after split-K, move data that is not compulsory: they get nothing); any other operator's cost is
-// shared out by time.
+// like the reduction after split-K, move data that is not compulsory: they get nothing). Multi-tensor kernels share by their
+// blocks, which each do the same work; any other operator's cost is shared out by time.
 #include "core/cost/cost.h"
 
+#include "core/cost/multi_tensor.h"
 #include "core/trace/op_args.h"
 
 #include <algorithm>
@@ -25,18 +26,24 @@ bool isTf32Kernel(std::string_view kernel) {
     return has(kernel, "tf32") || has(kernel, "s1688") || has(kernel, "tensorop") || has(kernel, "xmma_gemm_f32f32_tf32");
 }
 
-using Signature = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
+using Signature = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, DType>;
 
 class Costs { // layers and steps repeat the same calls: each is worked out once
 public:
     explicit Costs(const TraceStore &trace) : trace_(trace) {}
-    const OpCost &of(CpuOpId op) {
+    // list_type: of the tensors inside lists.
+    const OpCost &of(CpuOpId op, DType list_type) {
         const CpuOpTable &ops = trace_.cpu_ops;
         const std::size_t i = op.index();
         const StringId name = trace_.slices.name[ops.slice[i].index()];
         const auto [at, fresh] = known_.try_emplace(
-            Signature{name.value, ops.dims[i].value, ops.types[i].value, ops.strides[i].value, ops.concrete[i].value});
-        if (fresh) at->second = costOfOp(trace_.strings.view(name), parseOpArgs(trace_, op));
+            Signature{name.value, ops.dims[i].value, ops.types[i].value, ops.strides[i].value, ops.concrete[i].value, list_type});
+        if (!fresh) return at->second;
+        std::vector<OpArg> args = parseOpArgs(trace_, op);
+        for (OpArg &arg : args)
+            for (TensorMeta &tensor : arg.list)
+                if (tensor.dtype == DType::Unknown) tensor.dtype = list_type;
+        at->second = costOfOp(trace_.strings.view(name), args);
         return at->second;
     }
 
@@ -70,7 +77,7 @@ std::vector<OpCost> costOfKernels(const TraceStore &trace, const Link &link) {
     for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
         while (end < rows.size() && rows[end].op == rows[begin].op) ++end;
         const CpuOpId op(rows[begin].op);
-        OpCost whole = known.of(op);
+        OpCost whole = known.of(op, listTypeOf(trace.nameOf(sliceOf(rows[begin]))));
         if (isMatmul(trace.nameOf(trace.cpu_ops.slice[op.index()])) && whole.flops_known) {
             std::size_t main = begin;
             for (std::size_t i = begin + 1; i < end; ++i) {
@@ -81,10 +88,19 @@ std::vector<OpCost> costOfKernels(const TraceStore &trace, const Link &link) {
             for (std::size_t i = begin; i < end; ++i) costs[rows[i].kernel] = i == main ? whole : share(whole, 0);
             continue;
         }
+        bool multi_tensor = true;
+        for (std::size_t i = begin; i < end; ++i) multi_tensor = multi_tensor && isMultiTensor(trace.nameOf(sliceOf(rows[i])));
+        const auto weightOf = [&](const Row &row) {
+            return multi_tensor ? static_cast<double>(trace.kernels.grid[row.kernel][0]) : timeOf(row);
+        };
         double total = 0;
-        for (std::size_t i = begin; i < end; ++i) total += timeOf(rows[i]);
+        for (std::size_t i = begin; i < end; ++i) total += weightOf(rows[i]);
         for (std::size_t i = begin; i < end; ++i) {
-            const double part = total > 0 ? timeOf(rows[i]) / total : 1.0 / static_cast<double>(end - begin);
+            const std::uint32_t kernel = rows[i].kernel;
+            if (multi_tensor && !whole.bytes_known &&
+                multiTensorCost(trace.nameOf(sliceOf(rows[i])), trace.kernels.grid[kernel][0], costs[kernel]))
+                continue;
+            const double part = total > 0 ? weightOf(rows[i]) / total : 1.0 / static_cast<double>(end - begin);
             costs[rows[i].kernel] = share(whole, part);
         }
     }

@@ -52,8 +52,7 @@ private:
     void line(const TimelineRow& row, std::uint16_t depth, double y, double height, bool summary) {
         if (y + height < 0 || y > view_.height) return;
         spans_.clear();
-        const int pixels = std::clamp(static_cast<int>(std::lround(view_.width)), 1, 16384);
-        analysis_.index->query(row.track, depth, view_.t0, view_.t1, pixels, spans_);
+        spansInView(analysis_, view_, row.track, depth, 1, spans_);
         auto next = selected_.cbegin();
         pending_ = {};
         for (const LodSpan& span : spans_) {
@@ -181,6 +180,7 @@ DrawList drawTimeline(const Analysis& analysis, const TimelineLayout& layout, co
     list.width = view.width;
     list.height = view.height;
     if (!analysis.trace || !analysis.index || view.t1 <= view.t0 || !(view.width >= 1)) return list;
+    list.rects.reserve(static_cast<std::size_t>(std::min(view.width, 16384.0)) * 2);
     drawStepBounds(analysis, view, list);
     drawIdle(analysis, layout, view, list);
     RowPainter painter(analysis, view, selection, list);
@@ -198,7 +198,9 @@ SliceId sliceAt(const Analysis& analysis, const TimelineLayout& layout, const Ti
     if (!(x >= 0) || x > view.width || !(y >= 0)) return {};
     const double ns_per_pixel = Scale::ns(view.t0, view.t1) / view.width;
     const auto t = static_cast<std::int64_t>(static_cast<std::uint64_t>(view.t0) + static_cast<std::uint64_t>(x * ns_per_pixel));
-    const auto tolerance = static_cast<std::int64_t>(ns_per_pixel * 2);
+    const TraceStore& trace = *analysis.trace;
+    const auto tolerance = static_cast<std::int64_t>(std::min(ns_per_pixel * 2, Scale::ns(trace.begin, std::max(trace.begin, trace.end))));
+    if (t < trace.begin - tolerance || t > trace.end + tolerance) return {};
     const double content_y = y + view.scroll_y;
     for (const TimelineRow& row : layout.rows) {
         if (content_y < row.y || content_y >= row.y + row.height || row.shown.empty()) continue;

@@ -13,7 +13,7 @@
 namespace fusescope::timeline {
 namespace {
 
-constexpr std::size_t kMaxSelected = 50'000; // more cannot be told apart, and the frame has to be short
+constexpr double kIdlePixels = 6; // shorter gaps are not marked
 
 struct Mark {
     double x0 = 0, x1 = 0;
@@ -161,7 +161,6 @@ void drawFlags(const Analysis& analysis, const TimelineLayout& layout, const Tim
 
 void drawIdle(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view, DrawList& list) {
     const TraceStore& trace = *analysis.trace;
-    const int pixels = std::clamp(static_cast<int>(std::lround(view.width)), 1, 16384);
     std::map<std::int32_t, std::vector<Interval>> busy;         // a device idles when all of its streams do
     std::map<std::int32_t, const TimelineRow*> first_row;
     std::vector<LodSpan> spans;
@@ -171,7 +170,7 @@ void drawIdle(const Analysis& analysis, const TimelineLayout& layout, const Time
         first_row.emplace(track.device, &row);
         spans.clear();
         for (std::uint16_t depth = 0; depth < std::min<std::uint16_t>(track.depths, 2); ++depth)
-            analysis.index->query(row.track, depth, view.t0, view.t1, pixels, spans);
+            spansInView(analysis, view, row.track, depth, kIdlePixels / 2, spans);
         auto& intervals = busy[track.device];
         for (const LodSpan& span : spans) intervals.emplace_back(span.begin, span.end);
     }
@@ -189,7 +188,7 @@ void drawIdle(const Analysis& analysis, const TimelineLayout& layout, const Time
             if (at != intervals.begin()) cursor = std::max(cursor, std::prev(at)->second);
             const auto gap = [&](std::int64_t from, std::int64_t to) {
                 const double x0 = scale.x(from), x1 = scale.x(to);
-                if (to <= from || x1 - x0 < 6) return;
+                if (to <= from || x1 - x0 < kIdlePixels) return;
                 DrawRect rect;
                 rect.x = x0;
                 rect.y = y;
@@ -228,15 +227,22 @@ std::vector<SliceId> selectedSlices(const Analysis& analysis, const TimelineView
         if (!slice.valid() || slice.index() >= trace.slices.size()) return;
         if (trace.slices.ts[slice.index()] <= view.t1 && trace.endOf(slice) >= view.t0) slices.push_back(slice);
     };
+    // Of kernels too short to be seen one is enough for each pixel: a selection may hold a million of them.
+    const Scale scale(view);
+    const double shortest = scale.pixels_per_ns > 0 ? 1 / scale.pixels_per_ns : 0;
+    double last_pixel = -1;
     for (const KernelId kernel : selection.kernels) {
         if (kernel.index() >= trace.kernels.size()) continue;
-        add(trace.kernels.slice[kernel.index()]);
-        if (kernel.index() < analysis.link.kernels.size()) {
-            const WorkLink& link = analysis.link.kernels[kernel.index()];
-            add(link.launch);
-            if (link.op.valid() && link.op.index() < trace.cpu_ops.size()) add(trace.cpu_ops.slice[link.op.index()]);
-        }
-        if (slices.size() > kMaxSelected) break;
+        const SliceId slice = trace.kernels.slice[kernel.index()];
+        const WorkLink* link = kernel.index() < analysis.link.kernels.size() ? &analysis.link.kernels[kernel.index()] : nullptr;
+        const double pixel = std::floor(scale.x(trace.slices.ts[slice.index()]));
+        const bool tiny = static_cast<double>(trace.slices.dur[slice.index()]) < shortest;
+        if (tiny && pixel == last_pixel) continue;
+        if (tiny) last_pixel = pixel;
+        add(slice);
+        if (!link) continue;
+        add(link->launch);
+        if (link->op.valid() && link->op.index() < trace.cpu_ops.size()) add(trace.cpu_ops.slice[link->op.index()]);
     }
     add(selection.slice);
     std::sort(slices.begin(), slices.end());

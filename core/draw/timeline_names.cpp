@@ -5,9 +5,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace fusescope::timeline {
+
+void spansInView(const Analysis& analysis, const TimelineView& view, TrackId track, std::uint16_t depth, double fold_pixels,
+                 std::vector<LodSpan>& out) {
+    const TraceStore& trace = *analysis.trace;
+    const std::int64_t t0 = std::max(view.t0, trace.begin), t1 = std::min(view.t1, trace.end);
+    if (t1 < t0 || view.t1 <= view.t0) return;
+    const double share = Scale::ns(t0, t1) / Scale::ns(view.t0, view.t1);
+    const int pixels = static_cast<int>(std::clamp(std::ceil(view.width / fold_pixels * share), 1.0, 16384.0));
+    analysis.index->query(track, depth, t0, t1 + 1, pixels, out);
+}
 
 KernelId kernelOf(const TraceStore& trace, SliceId slice) noexcept {
     if (!slice.valid() || slice.index() >= trace.slices.size()) return {};

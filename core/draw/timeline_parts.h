@@ -33,6 +33,10 @@ struct Scale {
 
 using Interval = std::pair<std::int64_t, std::int64_t>;
 
+// Spans of a row in the view. Asks the index only about the trace's own range: a view may reach far beyond it.
+// fold_pixels: what begins within so many pixels is one span.
+void spansInView(const Analysis& analysis, const TimelineView& view, TrackId track, std::uint16_t depth, double fold_pixels,
+                 std::vector<LodSpan>& out);
 // Fill of a slice: GPU work by its kind, the rest by its category.
 [[nodiscard]] ColourRole roleOfSlice(const Analysis& analysis, SliceId slice) noexcept;
 // The kernel row behind a slice, invalid if it is none.

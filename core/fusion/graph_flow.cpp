@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace fusescope {
+namespace fusescope::fusion {
 namespace {
 
 bool isTrue(std::string_view text) { return text == "True" || text == "true" || text == "1"; }
@@ -146,4 +146,4 @@ std::string GraphFlow::leak(const std::vector<NodeId>& inner, const std::vector<
     return {};
 }
 
-} // namespace fusescope
+} // namespace fusescope::fusion

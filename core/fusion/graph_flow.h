@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fusescope {
+namespace fusescope::fusion {
 
 class GraphFlow {
 public:
@@ -60,4 +60,4 @@ private:
 [[nodiscard]] std::optional<double> numberIn(std::string_view text) noexcept; // "1e-06", "[-1]" -> -1; none: not one number
 void sortNodes(std::vector<NodeId>& nodes);
 
-} // namespace fusescope
+} // namespace fusescope::fusion

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace fusescope {
+namespace fusescope::fusion {
 
 // The sizes that a pattern's cost formulas need (traffic.h tells which pattern reads which). 0 = not known.
 struct Geometry {
@@ -23,13 +23,13 @@ struct Geometry {
     [[nodiscard]] bool known() const noexcept { return dtype != DType::Unknown && (rows > 0 || heads > 0); }
 };
 
-// One occurrence. In a graph: nodes. In a trace: rows of TraceOps, or (fused kernels known by name) kernels alone.
+// One occurrence. In a graph: nodes. In a trace: rows of StepOps, or (fused kernels known by name) kernels alone.
 struct Match {
     Pattern pattern = Pattern::PointwiseChain;
     FusionState state = FusionState::Unfused;
     Geometry shape;
     std::vector<NodeId> nodes;      // topological
-    std::vector<std::uint32_t> ops; // rows of TraceOps::ops, in time order
+    std::vector<std::uint32_t> ops; // rows of StepOps::ops, in time order
     std::vector<KernelId> kernels;  // forward, in time order
     std::string note;
 };
@@ -46,4 +46,4 @@ struct Matches {
     std::vector<NearMiss> misses;
 };
 
-} // namespace fusescope
+} // namespace fusescope::fusion

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace fusescope {
+namespace fusescope::fusion {
 namespace {
 
 bool sumsTensors(const GraphFlow& graph, NodeId node) {
@@ -39,7 +39,7 @@ void matchAddRmsNorm(const GraphFlow& graph, Matches& out) {
     out.found.insert(out.found.end(), found.begin(), found.end());
 }
 
-void matchAddRmsNorm(const TraceOps& trace, Matches& out) {
+void matchAddRmsNorm(const StepOps& trace, Matches& out) {
     std::vector<std::size_t> position(trace.ops.size(), trace.work.size());
     for (std::size_t i = 0; i < trace.work.size(); ++i) position[trace.work[i]] = i;
 
@@ -48,7 +48,7 @@ void matchAddRmsNorm(const TraceOps& trace, Matches& out) {
         if (norm.pattern != Pattern::RmsNorm || norm.state == FusionState::Fused || norm.ops.empty()) continue;
         const std::size_t first = position[norm.ops.front()];
         if (first == 0 || first >= trace.work.size() || !trace.is(first - 1, OpCode::Add)) continue;
-        const TraceOp &add = *trace.at(first - 1), &next = *trace.at(first);
+        const StepOp &add = *trace.at(first - 1), &next = *trace.at(first);
         if (!mayBeTensorOp(add)) continue;
         const TensorMeta *a = tensorArg(add, 0), *b = tensorArg(add, 1), *input = tensorArg(next, 0);
         if (a != nullptr && b != nullptr && (a->sizes != b->sizes || a->dtype != b->dtype)) continue;
@@ -67,4 +67,4 @@ void matchAddRmsNorm(const TraceOps& trace, Matches& out) {
     out.found.insert(out.found.end(), found.begin(), found.end());
 }
 
-} // namespace fusescope
+} // namespace fusescope::fusion

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace fusescope {
+namespace fusescope::fusion {
 namespace {
 
 bool lowPrecision(DType type) { return type == DType::BFloat16 || type == DType::Float16; }
@@ -165,16 +165,16 @@ bool sameOrUnknown(const TensorMeta* a, const TensorMeta* b) {
     return a == nullptr || b == nullptr || a->sizes == b->sizes;
 }
 
-std::optional<double> recordedNumber(const TraceOp& op, std::size_t i) {
+std::optional<double> recordedNumber(const StepOp& op, std::size_t i) {
     if (i >= op.args.size()) return std::nullopt;
     return numberIn(op.args[i].text);
 }
 
 // mean: work position of the mean. Returns a reason when it only looks like RMSNorm; found tells whether it is one.
-std::string normAt(const TraceOps& trace, std::size_t mean, Match& match, bool& found) {
+std::string normAt(const StepOps& trace, std::size_t mean, Match& match, bool& found) {
     found = false;
     if (mean == 0) return {};
-    const TraceOp& square = *trace.at(mean - 1);
+    const StepOp& square = *trace.at(mean - 1);
     const TensorMeta* wide = tensorArg(square, 0);
     const bool multiplies = square.code == OpCode::Mul && wide != nullptr && tensorArg(square, 1) != nullptr &&
                             wide->sizes == tensorArg(square, 1)->sizes;
@@ -182,7 +182,7 @@ std::string normAt(const TraceOps& trace, std::size_t mean, Match& match, bool& 
     if (trace.is(mean + 1, OpCode::Rsqrt)) return "no eps is added before rsqrt";
     if (!trace.is(mean + 1, OpCode::Add) || !trace.is(mean + 2, OpCode::Rsqrt)) return {};
     if (square.code == OpCode::Pow && recordedNumber(square, 1).value_or(2) != 2) return "pow does not square";
-    const TraceOp &average = *trace.at(mean), &eps = *trace.at(mean + 1);
+    const StepOp &average = *trace.at(mean), &eps = *trace.at(mean + 1);
     if (!sameOrUnknown(tensorArg(average, 0), wide)) return {};
     if (!isStatisticOf(tensorArg(eps, 0), wide)) return "mean does not average over the last dimension alone";
     if (!mayBeScalarOp(eps)) return "a tensor is added before rsqrt, not a constant eps";
@@ -191,7 +191,7 @@ std::string normAt(const TraceOps& trace, std::size_t mean, Match& match, bool& 
 
     std::size_t last = mean + 3;
     if (!trace.is(last, OpCode::Mul)) return "rsqrt does not scale its input";
-    const TraceOp& scale = *trace.at(last);
+    const StepOp& scale = *trace.at(last);
     const TensorMeta *left = tensorArg(scale, 0), *right = tensorArg(scale, 1);
     if (!(sameOrUnknown(left, wide) && isStatisticOf(right, wide)) &&
         !(sameOrUnknown(right, wide) && isStatisticOf(left, wide)))
@@ -217,7 +217,7 @@ std::string normAt(const TraceOps& trace, std::size_t mean, Match& match, bool& 
         cast_back = true;
     }
     if (trace.is(last + 1, OpCode::Mul)) {
-        const TraceOp& apply = *trace.at(last + 1);
+        const StepOp& apply = *trace.at(last + 1);
         const TensorMeta *a = tensorArg(apply, 0), *b = tensorArg(apply, 1);
         if (a != nullptr && b != nullptr && a->sizes.size() > b->sizes.size()) std::swap(a, b);
         const bool fits = a == nullptr || b == nullptr ||
@@ -256,7 +256,7 @@ void matchRmsNorm(const GraphFlow& graph, Matches& out) {
     }
 }
 
-void matchRmsNorm(const TraceOps& trace, Matches& out) {
+void matchRmsNorm(const StepOps& trace, Matches& out) {
     for (std::size_t i = 0; i < trace.work.size(); ++i) {
         if (!trace.is(i, OpCode::Mean)) continue;
         Match match;
@@ -267,4 +267,4 @@ void matchRmsNorm(const TraceOps& trace, Matches& out) {
     }
 }
 
-} // namespace fusescope
+} // namespace fusescope::fusion

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace fusescope {
+namespace fusescope::fusion {
 namespace {
 
 struct Rotation { // in a graph
@@ -81,11 +81,11 @@ bool isHalfOf(const TensorMeta& half, const TensorMeta& whole) {
 }
 
 // neg: work position. True when mul, neg, cat, mul, add stand around it with fitting shapes.
-bool rotationAt(const TraceOps& trace, std::size_t neg) {
+bool rotationAt(const StepOps& trace, std::size_t neg) {
     if (neg == 0 || !trace.is(neg - 1, OpCode::Mul) || !trace.is(neg + 1, OpCode::Cat) || !trace.is(neg + 2, OpCode::Mul) ||
         !trace.is(neg + 3, OpCode::Add))
         return false;
-    const TraceOp &straight = *trace.at(neg - 1), &minus = *trace.at(neg), &rotated = *trace.at(neg + 2),
+    const StepOp &straight = *trace.at(neg - 1), &minus = *trace.at(neg), &rotated = *trace.at(neg + 2),
                   &sum = *trace.at(neg + 3);
     const TensorMeta *x = tensorArg(straight, 0), *half = tensorArg(minus, 0), *turned = tensorArg(rotated, 0),
                      *left = tensorArg(sum, 0), *right = tensorArg(sum, 1);
@@ -125,7 +125,7 @@ void matchRope(const GraphFlow& graph, Matches& out) {
     }
 }
 
-void matchRope(const TraceOps& trace, Matches& out) {
+void matchRope(const StepOps& trace, Matches& out) {
     for (std::size_t i = 1; i < trace.work.size(); ++i) {
         if (!trace.is(i, OpCode::Neg) || !rotationAt(trace, i)) continue;
         Match match;
@@ -143,4 +143,4 @@ void matchRope(const TraceOps& trace, Matches& out) {
     }
 }
 
-} // namespace fusescope
+} // namespace fusescope::fusion

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace fusescope {
+namespace fusescope::fusion {
 namespace {
 
 // The value whose SiLU a node computes (silu, or mul(x, sigmoid(x)) of decomposed graphs); fills the nodes.
@@ -81,7 +81,7 @@ void matchSwiGlu(const GraphFlow& graph, Matches& out) {
     }
 }
 
-void matchSwiGlu(const TraceOps& trace, Matches& out) {
+void matchSwiGlu(const StepOps& trace, Matches& out) {
     for (std::size_t i = 0; i < trace.work.size(); ++i) {
         std::size_t act = i; // position of the operator that ends the activation
         if (trace.is(i, OpCode::Sigmoid) && trace.is(i + 1, OpCode::Mul)) act = i + 1;
@@ -89,7 +89,7 @@ void matchSwiGlu(const TraceOps& trace, Matches& out) {
         // The projection of up may come first or in between.
         std::size_t mul = act + 1;
         if (trace.is(mul, OpCode::Linear) || trace.is(mul, OpCode::Matmul)) ++mul;
-        const TraceOp* product = trace.at(mul);
+        const StepOp* product = trace.at(mul);
         const TensorMeta* gate = tensorArg(*trace.at(i), 0);
         std::string reason;
         if (!trace.is(mul, OpCode::Mul) || !mayBeTensorOp(*product)) {
@@ -114,4 +114,4 @@ void matchSwiGlu(const TraceOps& trace, Matches& out) {
     }
 }
 
-} // namespace fusescope
+} // namespace fusescope::fusion

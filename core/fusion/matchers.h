@@ -6,35 +6,35 @@
 
 #include "core/fusion/graph_flow.h"
 #include "core/fusion/match.h"
-#include "core/fusion/trace_ops.h"
+#include "core/fusion/step_ops.h"
 
-namespace fusescope {
+namespace fusescope::fusion {
 
 // match_rms_norm.cpp, match_add_rms_norm.cpp
 void matchRmsNorm(const GraphFlow& graph, Matches& out);
-void matchRmsNorm(const TraceOps& trace, Matches& out);
+void matchRmsNorm(const StepOps& trace, Matches& out);
 void matchAddRmsNorm(const GraphFlow& graph, Matches& out); // after matchRmsNorm
-void matchAddRmsNorm(const TraceOps& trace, Matches& out);
+void matchAddRmsNorm(const StepOps& trace, Matches& out);
 // match_rope.cpp
 void matchRope(const GraphFlow& graph, Matches& out);
-void matchRope(const TraceOps& trace, Matches& out);
+void matchRope(const StepOps& trace, Matches& out);
 // match_swiglu.cpp
 void matchSwiGlu(const GraphFlow& graph, Matches& out);
-void matchSwiGlu(const TraceOps& trace, Matches& out);
+void matchSwiGlu(const StepOps& trace, Matches& out);
 // match_attention.cpp, match_qkv.cpp
 void matchAttention(const GraphFlow& graph, Matches& out);
-void matchAttention(const TraceOps& trace, Matches& out);
+void matchAttention(const StepOps& trace, Matches& out);
 void matchQkvProjection(const GraphFlow& graph, Matches& out);
-void matchQkvProjection(const TraceOps& trace, Matches& out); // after matchAttention and matchFusedForms
+void matchQkvProjection(const StepOps& trace, Matches& out); // after matchAttention and matchFusedForms
 // match_linear_ce.cpp
 void matchLinearCrossEntropy(const GraphFlow& graph, Matches& out);
-void matchLinearCrossEntropy(const TraceOps& trace, Matches& out);
+void matchLinearCrossEntropy(const StepOps& trace, Matches& out);
 // fused_forms.cpp: operators and kernels that are a fused form already, by the catalogue's names
 void matchFusedForms(const GraphFlow& graph, Matches& out);
-void matchFusedForms(const TraceOps& trace, Matches& out);
+void matchFusedForms(const StepOps& trace, Matches& out);
 
 // Every matcher in the right order.
 [[nodiscard]] Matches matchGraph(const GraphFlow& graph);
-[[nodiscard]] Matches matchTrace(const TraceOps& trace);
+[[nodiscard]] Matches matchTrace(const StepOps& trace);
 
-} // namespace fusescope
+} // namespace fusescope::fusion

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-namespace fusescope {
+namespace fusescope::fusion {
 namespace {
 
 using Row = std::pair<std::string_view, OpCode>;
@@ -74,4 +74,4 @@ OpCode opCodeOfKernel(std::string_view kernel) noexcept {
     return OpCode::Other;
 }
 
-} // namespace fusescope
+} // namespace fusescope::fusion

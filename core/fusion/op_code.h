@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace fusescope {
+namespace fusescope::fusion {
 
 enum class OpCode : std::uint8_t {
     Other,
@@ -29,4 +29,4 @@ enum class OpCode : std::uint8_t {
 // The eager kernel's operator by its demangled name, for traces without operators: "...rsqrt_kernel_cuda..." -> Rsqrt.
 [[nodiscard]] OpCode opCodeOfKernel(std::string_view kernel) noexcept;
 
-} // namespace fusescope
+} // namespace fusescope::fusion

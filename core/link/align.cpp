@@ -10,7 +10,7 @@ namespace fusescope {
 namespace {
 
 constexpr std::uint64_t kMaxCells = std::uint64_t{1} << 26;    // of one table (one byte each)
-constexpr std::uint64_t kMaxCellsInAll = std::uint64_t{1} << 32;
+constexpr std::uint64_t kMaxCellsInAll = std::uint64_t{1} << 31;
 
 std::uint32_t weightOf(const TraceOp &op, const OpAlphabet &alphabet) {
     const std::uint32_t base = alphabet.plumbing(op.letter) ? 1 : 8;
@@ -82,19 +82,25 @@ std::uint32_t OpAlphabet::of(std::string_view op) {
     return at->second;
 }
 
-const std::vector<std::int32_t> &Aligner::align(const std::vector<TraceOp> &ops, const std::vector<std::uint32_t> &nodes,
+std::uint32_t Aligner::sequence(std::vector<std::uint32_t> nodes) {
+    const auto [at, fresh] = numbers_.try_emplace(nodes, static_cast<std::uint32_t>(sequences_.size()));
+    if (fresh) sequences_.push_back(std::move(nodes));
+    return at->second;
+}
+
+const std::vector<std::int32_t> &Aligner::align(const std::vector<TraceOp> &ops, std::uint32_t sequence,
                                                 const OpAlphabet &alphabet) {
     std::string key;
-    key.reserve((ops.size() + nodes.size() + 1) * 4);
+    key.reserve((ops.size() + 1) * 4);
     const auto push = [&key](std::uint32_t v) {
         for (int shift = 0; shift < 32; shift += 8) key += static_cast<char>((v >> shift) & 0xFF);
     };
-    push(static_cast<std::uint32_t>(ops.size()));
+    push(sequence);
     for (const TraceOp &op : ops) push(op.letter * 2 + (op.top ? 1 : 0));
-    for (const std::uint32_t node : nodes) push(node);
     const auto [at, fresh] = memo_.try_emplace(std::move(key));
     if (!fresh) return at->second;
 
+    const std::vector<std::uint32_t> &nodes = sequences_[sequence];
     const std::uint64_t cells = static_cast<std::uint64_t>(ops.size()) * nodes.size();
     if (cells <= kMaxCells && cells_ + cells <= kMaxCellsInAll) {
         cells_ += cells;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -27,14 +28,18 @@ struct TraceOp {
     bool top = true; // not inside another operator of the sequence
 };
 
-// For each row of ops the index into nodes it is matched with, -1 if none. Matches keep both orders; operators that move
-// data outweigh plumbing, outer operators outweigh their insides.
+// Matches keep both orders; operators that move data outweigh plumbing, outer operators outweigh their insides.
 class Aligner {
 public:
-    [[nodiscard]] const std::vector<std::int32_t> &align(const std::vector<TraceOp> &ops,
-                                                         const std::vector<std::uint32_t> &nodes, const OpAlphabet &alphabet);
+    // Number of a sequence of nodes (letters in execution order); equal sequences get the same number.
+    [[nodiscard]] std::uint32_t sequence(std::vector<std::uint32_t> nodes);
+    // For each row of ops the position in the sequence it is matched with, -1 if none.
+    [[nodiscard]] const std::vector<std::int32_t> &align(const std::vector<TraceOp> &ops, std::uint32_t sequence,
+                                                         const OpAlphabet &alphabet);
 
 private:
+    std::vector<std::vector<std::uint32_t>> sequences_;
+    std::map<std::vector<std::uint32_t>, std::uint32_t> numbers_;
     std::unordered_map<std::string, std::vector<std::int32_t>> memo_; // layers and steps repeat the same sequences
     std::uint64_t cells_ = 0; // spent so far: hostile input falls back to a scan with a window
 };

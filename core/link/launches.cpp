@@ -44,10 +44,10 @@ Launches::Found Launches::launchOf(SliceId gpu) const {
     if (!isCorrelation(correlation)) return {};
     const auto [begin, end] = rowsOf(launches_, correlation);
     if (begin == end) return {};
-    // Merged ranks reuse numbers: the launch is the last one that began before the work did.
-    const Row *best = begin;
-    for (const Row *row = begin; row != end; ++row)
-        if (trace_.slices.ts[row->value] <= trace_.slices.ts[gpu.index()]) best = row;
+    // Merged ranks reuse numbers: the launch is the last one that began before the work did. Rows are in time order.
+    const std::int64_t ts = trace_.slices.ts[gpu.index()];
+    const Row *after = std::partition_point(begin, end, [&](const Row &row) { return trace_.slices.ts[row.value] <= ts; });
+    const Row *best = after == begin ? begin : after - 1;
     Found found;
     found.launch = SliceId(best->value);
     const auto [gpu_begin, gpu_end] = rowsOf(gpu_, correlation);
@@ -58,20 +58,18 @@ Launches::Found Launches::launchOf(SliceId gpu) const {
 CpuOpId Launches::opOfExternalId(std::uint32_t external_id, SliceId launch, std::int64_t ts) const {
     if (external_id == 0) return {};
     const auto [begin, end] = rowsOf(externals_, external_id);
-    CpuOpId last;
-    for (const Row *row = begin; row != end; ++row) {
-        const SliceId op = trace_.cpu_ops.slice[row->value];
-        if (launch.valid()) {
-            // The same number in another process, or of a row that does not span the launch, is not ours.
-            const std::int64_t at = trace_.slices.ts[launch.index()];
-            if (trace_.slices.track[op.index()] == trace_.slices.track[launch.index()] &&
-                trace_.slices.ts[op.index()] <= at && at <= trace_.endOf(op))
-                return CpuOpId(row->value);
-        } else if (trace_.slices.ts[op.index()] <= ts) {
-            last = CpuOpId(row->value);
-        }
+    const auto opOf = [&](const Row &row) { return trace_.cpu_ops.slice[row.value]; };
+    if (launch.valid()) ts = trace_.slices.ts[launch.index()];
+    const Row *row = std::partition_point(begin, end, [&](const Row &r) { return trace_.slices.ts[opOf(r).index()] <= ts; });
+    if (!launch.valid()) return row == begin ? CpuOpId{} : CpuOpId((row - 1)->value);
+    // The same number in another process, or of a row that does not span the launch, is not ours.
+    constexpr int kTries = 64;
+    for (int tries = 0; row != begin && tries < kTries; ++tries) {
+        const SliceId op = opOf(*--row);
+        if (trace_.slices.track[op.index()] == trace_.slices.track[launch.index()] && ts <= trace_.endOf(op))
+            return CpuOpId(row->value);
     }
-    return last;
+    return {};
 }
 
 Launched linkLaunch(const TraceStore &trace, const Launches &launches, const CpuContexts &contexts, SliceId gpu,

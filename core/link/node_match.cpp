@@ -43,11 +43,14 @@ public:
         });
         std::stable_sort(entries.begin(), entries.end(), [](const Entry &a, const Entry &b) { return a.group < b.group; });
 
+        std::vector<std::uint32_t> sequence_of(graph_modules);
+        for (std::size_t m = 0; m < graph_modules; ++m) sequence_of[m] = sequenceOf(nodes_of[m]);
         for (std::size_t begin = 0; begin < entries.size();) {
             std::size_t end = begin;
             std::vector<CpuOpId> ops;
             while (end < entries.size() && entries[end].group == entries[begin].group) ops.push_back(entries[end++].op);
-            (void)alignOps(ops, nodes_of[entries[begin].group & 0xFFFFFFFFu]);
+            const std::size_t module = entries[begin].group & 0xFFFFFFFFu;
+            (void)alignOps(ops, nodes_of[module], sequence_of[module]);
             begin = end;
         }
         inherit();
@@ -76,8 +79,9 @@ public:
             if (letterOf(slice) == first_letter) of_thread.emplace_back();
             if (!of_thread.empty()) of_thread.back().push_back(op);
         });
+        const std::uint32_t sequence = sequenceOf(nodes);
         for (const auto &[thread, of_thread] : passes)
-            for (const std::vector<CpuOpId> &ops : of_thread) alignPass(ops, nodes, computing);
+            for (const std::vector<CpuOpId> &ops : of_thread) alignPass(ops, nodes, sequence, computing);
         inherit();
         return std::move(out_);
     }
@@ -99,18 +103,22 @@ private:
         return letter;
     }
 
+    std::uint32_t sequenceOf(const std::vector<NodeId> &nodes) {
+        std::vector<std::uint32_t> letters;
+        letters.reserve(nodes.size());
+        for (const NodeId node : nodes) letters.push_back(alphabet_.of(graph_.ops.op(node)));
+        return aligner_.sequence(std::move(letters));
+    }
+
     // Returns how many operators that compute were matched.
-    std::size_t alignOps(const std::vector<CpuOpId> &ops, const std::vector<NodeId> &nodes) {
+    std::size_t alignOps(const std::vector<CpuOpId> &ops, const std::vector<NodeId> &nodes, std::uint32_t sequence) {
         std::vector<TraceOp> left;
         left.reserve(ops.size());
         for (const CpuOpId op : ops) {
             const SliceId slice = trace_.cpu_ops.slice[op.index()];
             left.push_back({letterOf(slice), contexts_.of(slice).top_op == op});
         }
-        std::vector<std::uint32_t> right;
-        right.reserve(nodes.size());
-        for (const NodeId node : nodes) right.push_back(alphabet_.of(graph_.ops.op(node)));
-        const std::vector<std::int32_t> &match = aligner_.align(left, right, alphabet_);
+        const std::vector<std::int32_t> &match = aligner_.align(left, sequence, alphabet_);
         std::size_t computing = 0;
         for (std::size_t i = 0; i < ops.size(); ++i) {
             if (match[i] < 0) continue;
@@ -120,8 +128,9 @@ private:
         return computing;
     }
 
-    void alignPass(const std::vector<CpuOpId> &ops, const std::vector<NodeId> &nodes, std::size_t computing) {
-        const std::size_t matched = alignOps(ops, nodes);
+    void alignPass(const std::vector<CpuOpId> &ops, const std::vector<NodeId> &nodes, std::uint32_t sequence,
+                   std::size_t computing) {
+        const std::size_t matched = alignOps(ops, nodes, sequence);
         std::size_t recorded = 0;
         for (const CpuOpId op : ops)
             if (!alphabet_.plumbing(letterOf(trace_.cpu_ops.slice[op.index()]))) ++recorded;

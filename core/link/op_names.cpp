@@ -93,11 +93,19 @@ Phase phaseOfOp(std::string_view op) noexcept {
     if (op == "record_param_comms" || startsWith(op, "c10d::") || startsWith(op, "nccl:") || startsWith(op, "_c10d_functional"))
         return Phase::Communication;
     const std::string_view name = shortOpName(op);
+    if (startsWith(name, "triton_") && has(name, "log_softmax")) return Phase::Loss;
     if (has(name, "cross_entropy") || has(name, "nll_loss") || startsWith(name, "log_softmax") || startsWith(name, "_log_softmax"))
         return Phase::Loss;
     if (startsWith(name, "_fused_adam") || startsWith(name, "_fused_sgd") || startsWith(name, "_fused_adagrad"))
         return Phase::Optimizer;
     if (startsWith(name, "_foreach_norm") || startsWith(name, "linalg_vector_norm")) return Phase::GradClip;
+    return Phase::Unknown;
+}
+
+Phase phaseOfKernel(std::string_view kernel) noexcept {
+    if (has(kernel, "ncclDev") || has(kernel, "ncclKernel")) return Phase::Communication;
+    if (has(kernel, "FusedAdam") || has(kernel, "FusedSgd") || has(kernel, "FusedAdagrad")) return Phase::Optimizer;
+    if (has(kernel, "nll_loss") || has(kernel, "LogSoftMax") || has(kernel, "cross_entropy")) return Phase::Loss;
     return Phase::Unknown;
 }
 

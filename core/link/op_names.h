@@ -27,6 +27,7 @@ namespace fusescope {
 [[nodiscard]] Phase phaseOfAnnotation(std::string_view name) noexcept; // "Optimizer.step#AdamW.step"
 [[nodiscard]] Phase phaseOfPython(std::string_view name) noexcept;     // "loss_utils.py(49): ForCausalLMLoss"
 [[nodiscard]] Phase phaseOfOp(std::string_view op) noexcept;           // "aten::nll_loss", "aten::_fused_adamw_"
+[[nodiscard]] Phase phaseOfKernel(std::string_view kernel) noexcept;   // for kernels without an operator
 [[nodiscard]] bool isRopePython(std::string_view name) noexcept;       // "apply_rotary_pos_emb", "rotate_half"
 
 // "nn.Module: Qwen3Attention_0" -> "Qwen3Attention_0"; "" for any other row.

@@ -47,17 +47,20 @@ struct Search {
     std::vector<Maker> makers; // by (sequence, time)
     Spellings spellings;
 
-    // Rows of one number; at most this many are looked at, from the last one back.
-    static constexpr std::size_t kMost = 4096;
+    // Rows of one number; at most so many are looked at, from the last one back. Real traces have a few hundred (a long
+    // stretch without gradients) and never spend the budget; hostile ones could make this quadratic.
+    std::size_t budget;
 
-    [[nodiscard]] std::pair<std::size_t, std::size_t> rows(std::int64_t sequence) const {
+    [[nodiscard]] std::pair<std::size_t, std::size_t> rows(std::int64_t sequence) {
+        const std::size_t most = budget > 0 ? 4096 : 1;
         const auto less = [](const Maker &m, std::int64_t s) { return m.sequence < s; };
         const auto more = [](std::int64_t s, const Maker &m) { return s < m.sequence; };
         const auto begin = std::lower_bound(makers.begin(), makers.end(), sequence, less);
         const auto end = std::upper_bound(begin, makers.end(), sequence, more);
         auto b = static_cast<std::size_t>(begin - makers.begin());
         const auto e = static_cast<std::size_t>(end - makers.begin());
-        if (e - b > kMost) b = e - kMost;
+        if (e - b > most) b = e - most;
+        budget -= std::min(budget, e - b);
         return {b, e};
     }
     [[nodiscard]] TrackId trackOf(const Maker &maker) const { return trace.slices.track[maker.slice.index()]; }
@@ -123,7 +126,7 @@ std::unordered_map<std::int64_t, TrackId> forwardTracks(Search &search) {
 
 std::vector<CpuOpId> forwardOps(const TraceStore &trace, const CpuContexts &contexts) {
     std::vector<CpuOpId> forward(trace.cpu_ops.size());
-    Search search{trace, forwardMakers(trace, contexts), Spellings(trace)};
+    Search search{trace, forwardMakers(trace, contexts), Spellings(trace), std::size_t{1} << 30};
     const auto tracks = forwardTracks(search);
 
     std::vector<CpuOpId> last_node(trace.tracks.size()); // forward operator of the node that ran last, per thread

@@ -12,8 +12,8 @@
 namespace fusescope {
 namespace {
 
-constexpr std::size_t kMaxModules = std::size_t{1} << 20; // hostile input: further ones count as their parent
-constexpr std::size_t kMaxPath = 4096;
+constexpr std::size_t kMaxModules = std::size_t{1} << 17; // hostile input: further ones count as their parent
+constexpr std::size_t kMaxPath = 1024;
 
 class Builder {
 public:

@@ -65,6 +65,7 @@ void placeForward(const WorkTables &t, const CpuContext &context, WorkLink &work
 void placeBackward(const WorkTables &t, const CpuContext &context, WorkLink &work) {
     work.direction = Direction::Backward;
     work.phase = Phase::Backward;
+    if (phaseOfOp(opName(t.trace, work.op)) == Phase::Loss) work.phase = Phase::Loss; // nll_loss_backward
     const CpuOpId forward = t.forward_ops[context.node.index()];
     if (!forward.valid()) return;
     work.forward_op = forward;
@@ -94,13 +95,15 @@ OpKind kindOfWork(const WorkTables &t, const CpuContext *context, std::string_vi
     }
     const std::string_view type = work.module.valid() ? std::string_view(t.modules.at(work.module).type) : std::string_view{};
     OpKind kind = kindOf(opName(t.trace, work.op), type, work.direction, kernel);
-    const std::string_view top = shortOpName(opName(t.trace, work.top_op));
-    if (kind != OpKind::Norm && (top == "softmax" || has(top, "scaled_dot_product"))) return OpKind::Attention;
     if (!mayBeRope(kind)) return kind;
 
+    // Backward work is of the kind of the forward operator that it differentiates.
     const CpuOpId maker = work.direction == Direction::Backward ? work.forward_op : work.op;
     const CpuContext *made = maker.valid() ? &contextOf(t, maker) : context;
     const std::string_view made_by = shortOpName(opName(t.trace, maker));
+    const std::string_view top = shortOpName(opName(t.trace, made != nullptr ? made->top_op : CpuOpId{}));
+    if (top == "softmax" || has(top, "scaled_dot_product")) return OpKind::Attention;
+    if (top == "to" && has(type, "Attention")) return OpKind::Attention; // the probabilities, to and from float32
     if (made != nullptr && made->rope) return OpKind::Rope;
     const bool moves = made_by == "clone" || made_by == "copy_" || made_by == "reshape" || made_by == "_reshape_alias" ||
                        made_by == "expand" || made_by == "view" || made_by == "contiguous" || made_by == "transpose";
@@ -167,9 +170,13 @@ std::string_view linkWork(const WorkTables &tables, SliceId gpu, WorkLink &work)
         if (launched.context->backward()) placeBackward(tables, *launched.context, work);
         else placeForward(tables, *launched.context, work);
     }
-    if (has(kernel, "nccl") && (has(kernel, "ncclDev") || has(kernel, "ncclKernel"))) {
-        work.phase = Phase::Communication;
+    const Phase by_name = phaseOfKernel(kernel);
+    if (by_name == Phase::Communication) {
+        work.phase = by_name;
         work.direction = Direction::Other;
+    } else if (!work.op.valid() && work.phase == Phase::Unknown && by_name != Phase::Unknown) {
+        work.phase = by_name;
+        if (by_name == Phase::Optimizer) work.direction = Direction::Optimizer;
     }
     if (work.phase == Phase::Unknown && has(kernel, "HtoD")) work.phase = Phase::Data;
     work.kind = kindOfWork(tables, launched.context, kernel, work);

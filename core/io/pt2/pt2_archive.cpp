@@ -16,7 +16,6 @@ constexpr std::uint64_t kMaxEntryBytes = std::uint64_t{1} << 30;
 constexpr std::uint64_t kMaxRatio = 500;
 constexpr std::uint64_t kRatioFrom = 4u << 20; // small entries may be packed as tightly as they like
 constexpr std::size_t kMaxNameLength = 4096;
-constexpr std::size_t kPadding = 64; // simdjson reads this far behind the text
 
 std::string textOf(zip_error_t& error) { return zip_error_strerror(&error); }
 

@@ -18,6 +18,8 @@ struct Entry {
     std::uint64_t size = 0, compressed_size = 0;
 };
 
+constexpr std::size_t kPadding = 64; // simdjson reads this far behind the text
+
 // Text of an entry with the spare zero bytes behind it that simdjson reads over.
 struct PaddedText {
     std::string bytes;

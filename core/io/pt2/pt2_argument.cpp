@@ -58,7 +58,7 @@ public:
             const auto one = [&](Json item) { floating(item); };
             return value.is_array() ? list(value, one) : one(value);
         }
-        if (startsWith(tag, "as_")) { // as_int, as_ints, as_int_lists, as_bool, as_string, as_operator ...
+        if (startsWith(tag, "as_") && !value.is_object()) { // as_int, as_ints, as_int_lists, as_bool, as_string, as_operator ...
             const auto one = [&](Json item) {
                 if (item.is_array()) return list(item, [&](Json inner) { plain(inner); });
                 plain(item);
@@ -114,7 +114,9 @@ private:
     void floating(Json value) {
         double number = 0;
         std::string_view text;
-        if (value.is_double() && value.get(number) == simdjson::SUCCESS) return put(pythonFloat(number));
+        // get() would turn a whole number into a double, too
+        if (value.type() == simdjson::dom::element_type::DOUBLE && value.get(number) == simdjson::SUCCESS)
+            return put(pythonFloat(number));
         if (value.get(text) == simdjson::SUCCESS) { // JSON has no infinity
             if (text == "Infinity") return put("inf");
             if (text == "-Infinity") return put("-inf");

@@ -87,21 +87,13 @@ StorageKeys readStorage(const Archive& archive, const std::string& model, simdjs
     return keys;
 }
 
-Result<GraphPtr> readArchive(const Archive& archive, Progress& progress) {
-    const GraphEntry graph = findGraph(archive);
-    if (!graph.entry)
-        return Error{ErrorCode::WrongFormat, "a torch.export archive with models/*.json", archive.describe(),
-                     archive.where()};
-    const std::string at = archive.where() + ": " + graph.entry->name;
-    progress.begin("reading model graph");
-    Result<PaddedText> text = archive.read(*graph.entry);
-    if (!text) return std::move(text).error();
-
+// archive: where the weights' table may lie; null for a graph without one.
+Result<GraphPtr> readGraph(const PaddedText& text, const std::string& at, const Archive* archive, const GraphEntry& graph,
+                           Progress& progress) {
     simdjson::dom::parser parser;
-    if (const auto error = parser.allocate(std::max<std::size_t>(text->size, 1024), kMaxJsonDepth))
-        return parseError(error, at);
+    if (const auto error = parser.allocate(std::max<std::size_t>(text.size, 1024), kMaxJsonDepth)) return parseError(error, at);
     Json root;
-    if (const auto error = parser.parse(text->bytes.data(), text->size, false).get(root)) return parseError(error, at);
+    if (const auto error = parser.parse(text.bytes.data(), text.size, false).get(root)) return parseError(error, at);
     const auto graph_module = member(root, "graph_module");
     if (!graph_module)
         return Error{ErrorCode::WrongFormat, "an exported program with graph_module",
@@ -109,23 +101,27 @@ Result<GraphPtr> readArchive(const Archive& archive, Progress& progress) {
 
     GraphBuilder builder;
     if (graph.others > 0)
-        builder.problem("other models", "the archive holds " + std::to_string(graph.others) +
-                                            " more models; only " + graph.entry->name + " is shown");
+        builder.problem("other models", "the archive holds " + std::to_string(graph.others) + " more models; only " +
+                                            graph.entry->name + " is shown");
     std::int64_t major = kSchemaMajor;
     if (const auto version = member(root, "schema_version"))
         if (const auto number = member(*version, "major")) major = integer(*number).value_or(kSchemaMajor);
     if (major != kSchemaMajor)
-        builder.problem("schema version", at + ": written for schema version " + std::to_string(major) + ", read as version " +
-                                              std::to_string(kSchemaMajor) + "; what does not fit is left out");
+        builder.problem("schema version", at + ": written for schema version " + std::to_string(major) +
+                                              ", read as version " + std::to_string(kSchemaMajor) +
+                                              "; what does not fit is left out");
 
     simdjson::dom::parser weights_parser;
     std::vector<std::pair<std::string, TensorMeta>> parameters;
-    const StorageKeys storage = readStorage(archive, graph.model, weights_parser, builder, parameters);
-    if (Status status = readGraphModule(*graph_module, storage, builder, progress, at); !status) return std::move(status).error();
+    StorageKeys storage;
+    if (archive) storage = readStorage(*archive, graph.model, weights_parser, builder, parameters);
+    if (Status status = readGraphModule(*graph_module, storage, builder, progress, at); !status)
+        return std::move(status).error();
     // A tied parameter has one value in the graph; its other names are only known here.
     for (auto& [name, meta] : parameters) {
         const auto key = storage.find(name);
-        builder.unusedParameter(name, std::move(meta), key == storage.end() ? std::string_view{} : std::string_view(key->second));
+        builder.unusedParameter(name, std::move(meta),
+                                key == storage.end() ? std::string_view{} : std::string_view(key->second));
     }
 
     Result<ModelGraph> built = std::move(builder).finish();
@@ -135,22 +131,33 @@ Result<GraphPtr> readArchive(const Archive& archive, Progress& progress) {
         return error;
     }
     auto model = std::make_shared<ModelGraph>(std::move(built).value());
-    model->path = archive.where();
     model->format = "pt2";
     const std::string_view version = textMember(root, "torch_version");
     model->producer = version.empty() ? std::string("torch") : "torch " + std::string(version.substr(0, 64));
     Hash128 hash;
-    hash.add(text->view());
+    hash.add(text.view());
     model->content_hash = hash.hex();
+    model->path = archive ? archive->where() : at;
     return GraphPtr(std::move(model));
 }
 
-Result<GraphPtr> guarded(Result<Archive> archive, Progress& progress) {
-    if (!archive) return std::move(archive).error();
-    try { // the standard library's way to say that memory is out
-        return readArchive(*archive, progress);
+Result<GraphPtr> readArchive(const Archive& archive, Progress& progress) {
+    const GraphEntry graph = findGraph(archive);
+    if (!graph.entry)
+        return Error{ErrorCode::WrongFormat, "a torch.export archive with models/*.json", archive.describe(),
+                     archive.where()};
+    progress.begin("reading model graph");
+    const Result<PaddedText> text = archive.read(*graph.entry);
+    if (!text) return text.error();
+    return readGraph(*text, archive.where() + ": " + graph.entry->name, &archive, graph, progress);
+}
+
+// The standard library says by an exception that memory is out; that ends here.
+template <class Read> Result<GraphPtr> guarded(const std::string& where, Read read) {
+    try {
+        return read();
     } catch (const std::bad_alloc&) {
-        return Error{ErrorCode::Limit, "a graph that fits into memory", "more than that", archive->where()};
+        return Error{ErrorCode::Limit, "a graph that fits into memory", "more than that", where};
     }
 }
 
@@ -158,12 +165,31 @@ Result<GraphPtr> guarded(Result<Archive> archive, Progress& progress) {
 } // namespace pt2
 
 Result<GraphPtr> readPt2(const std::string& path, Progress& progress) {
-    return pt2::guarded(pt2::Archive::open(path), progress);
+    return pt2::guarded(path, [&]() -> Result<GraphPtr> {
+        const Result<pt2::Archive> archive = pt2::Archive::open(path);
+        if (!archive) return archive.error();
+        return pt2::readArchive(*archive, progress);
+    });
 }
 
 Result<GraphPtr> readPt2Memory(std::string_view bytes) {
-    Progress progress;
-    return pt2::guarded(pt2::Archive::openMemory(bytes, "memory"), progress);
+    return pt2::guarded("memory", [&]() -> Result<GraphPtr> {
+        Progress progress;
+        const Result<pt2::Archive> archive = pt2::Archive::openMemory(bytes, "memory");
+        if (!archive) return archive.error();
+        return pt2::readArchive(*archive, progress);
+    });
+}
+
+Result<GraphPtr> readPt2Json(std::string_view json) {
+    return pt2::guarded("memory", [&]() -> Result<GraphPtr> {
+        Progress progress;
+        pt2::PaddedText text;
+        text.size = json.size();
+        text.bytes.reserve(json.size() + pt2::kPadding);
+        text.bytes.append(json).append(pt2::kPadding, '\0');
+        return pt2::readGraph(text, "memory", nullptr, {}, progress);
+    });
 }
 
 } // namespace fusescope

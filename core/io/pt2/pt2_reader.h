@@ -10,5 +10,6 @@
 namespace fusescope {
 
 [[nodiscard]] Result<GraphPtr> readPt2Memory(std::string_view bytes);
+[[nodiscard]] Result<GraphPtr> readPt2Json(std::string_view json); // models/*.json alone, without its archive
 
 } // namespace fusescope

@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
-namespace fusescope {
+namespace fusescope::fusion {
 
-struct TraceOp { // outermost operator of a module call, with everything below it
+struct StepOp { // outermost operator of a module call, with everything below it
     CpuOpId id;  // invalid: stands for a kernel without operator
     SliceId slice;
     OpCode code = OpCode::Other;
@@ -25,13 +25,13 @@ struct TraceOp { // outermost operator of a module call, with everything below i
     std::vector<OpArg> args;       // empty: shapes not recorded
 };
 
-class TraceOps {
+class StepOps {
 public:
     // step -1: the whole trace.
-    TraceOps(const TraceStore& trace, const Link& link, std::int16_t step);
+    StepOps(const TraceStore& trace, const Link& link, std::int16_t step);
 
     static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
-    std::vector<TraceOp> ops;
+    std::vector<StepOp> ops;
     std::vector<std::uint32_t> work; // rows of ops that ran kernels, in time order: what matchers step through
     bool by_kernel_name = false;     // no operators: ops stand for kernels
 
@@ -43,10 +43,10 @@ public:
     [[nodiscard]] std::uint32_t rowOf(SliceId slice) const;
 
     // i-th operator with kernels; nullptr past either end (i may be "negative" by wrapping).
-    [[nodiscard]] const TraceOp* at(std::size_t i) const { return i < work.size() ? &ops[work[i]] : nullptr; }
+    [[nodiscard]] const StepOp* at(std::size_t i) const { return i < work.size() ? &ops[work[i]] : nullptr; }
     [[nodiscard]] bool is(std::size_t i, OpCode code) const { return i < work.size() && ops[work[i]].code == code; }
-    [[nodiscard]] std::string_view nameOf(const TraceOp& op) const { return trace_.nameOf(op.slice); }
-    [[nodiscard]] std::string describe(const TraceOp& op) const; // "aten::mul in model.layers.0.input_layernorm"
+    [[nodiscard]] std::string_view nameOf(const StepOp& op) const { return trace_.nameOf(op.slice); }
+    [[nodiscard]] std::string describe(const StepOp& op) const; // "aten::mul in model.layers.0.input_layernorm"
 
 private:
     void addOps();
@@ -59,16 +59,16 @@ private:
 };
 
 // i-th argument as a tensor; nullptr when shapes were not recorded or it is none.
-[[nodiscard]] const TensorMeta* tensorArg(const TraceOp& op, std::size_t i) noexcept;
+[[nodiscard]] const TensorMeta* tensorArg(const StepOp& op, std::size_t i) noexcept;
 // Whether the operator reads one tensor and a number ("x * 0.088"). True too when shapes are not known.
-[[nodiscard]] bool mayBeScalarOp(const TraceOp& op) noexcept;
+[[nodiscard]] bool mayBeScalarOp(const StepOp& op) noexcept;
 // Whether it reads two tensors. True too when shapes are not known.
-[[nodiscard]] bool mayBeTensorOp(const TraceOp& op) noexcept;
+[[nodiscard]] bool mayBeTensorOp(const StepOp& op) noexcept;
 
 // Appends the rows from work position `first` to `last` (inclusive) and the view operators between them to a match,
 // with their kernels.
-void take(const TraceOps& trace, std::size_t first, std::size_t last, Match& match);
+void take(const StepOps& trace, std::size_t first, std::size_t last, Match& match);
 // One operator alone.
-void takeOne(const TraceOps& trace, std::size_t position, Match& match);
+void takeOne(const StepOps& trace, std::size_t position, Match& match);
 
-} // namespace fusescope
+} // namespace fusescope::fusion

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/fusion/trace_ops.h"
+#include "core/fusion/step_ops.h"
 
 #include "core/trace/op_args.h"
 
 #include <algorithm>
 
-namespace fusescope {
+namespace fusescope::fusion {
 namespace {
 
 bool startsWith(std::string_view text, std::string_view part) { return text.substr(0, part.size()) == part; }
@@ -22,7 +22,7 @@ bool isWrapper(std::string_view name) {
 
 // State of the walk down one CPU row.
 struct Place {
-    std::uint32_t row = TraceOps::kNone; // operator around
+    std::uint32_t row = StepOps::kNone; // operator around
     bool backward = false;               // inside an autograd node, and not in a module called from it
     bool recomputed = false;
 };
@@ -38,7 +38,7 @@ NameKind kindOfName(std::string_view name, Category category) {
 
 } // namespace
 
-TraceOps::TraceOps(const TraceStore& trace, const Link& link, std::int16_t step)
+StepOps::StepOps(const TraceStore& trace, const Link& link, std::int16_t step)
     : trace_(trace), link_(link), step_(step) {
     addOps();
     for (std::size_t i = 0; i < ops.size(); ++i)
@@ -52,9 +52,9 @@ TraceOps::TraceOps(const TraceStore& trace, const Link& link, std::int16_t step)
     }
 }
 
-bool TraceOps::inStep(SliceId slice) const { return step_ < 0 || trace_.slices.step[slice.index()] == step_; }
+bool StepOps::inStep(SliceId slice) const { return step_ < 0 || trace_.slices.step[slice.index()] == step_; }
 
-void TraceOps::addOps() {
+void StepOps::addOps() {
     const SliceTable& slices = trace_.slices;
     row_of_op_.assign(trace_.cpu_ops.size(), kNone);
     std::vector<NameKind> kinds(trace_.strings.size(), NameKind::Unseen);
@@ -85,7 +85,7 @@ void TraceOps::addOps() {
         if (kind == NameKind::Engine || trace_.cpu_ops.fwd_thread[cpu_op] > 0) {
             place = Place{kNone, true, false};
         } else if (place.row == kNone && !place.backward && kind != NameKind::Wrapper && inStep(SliceId(i))) {
-            TraceOp op;
+            StepOp op;
             op.id = CpuOpId(cpu_op);
             op.slice = SliceId(i);
             op.code = opCodeOf(name);
@@ -104,7 +104,7 @@ void TraceOps::addOps() {
             return slices.track[ops[a].slice.index()] < slices.track[ops[b].slice.index()];
         });
         std::vector<std::uint32_t> now(ops.size());
-        std::vector<TraceOp> sorted;
+        std::vector<StepOp> sorted;
         sorted.reserve(ops.size());
         for (std::size_t i = 0; i < order.size(); ++i) {
             now[order[i]] = static_cast<std::uint32_t>(i);
@@ -123,16 +123,16 @@ void TraceOps::addOps() {
         if (ops[row].kernels.empty()) ops[row].module = link_.kernels[k].module;
         ops[row].kernels.push_back(KernelId(k));
     }
-    for (TraceOp& op : ops)
+    for (StepOp& op : ops)
         if (!op.kernels.empty() || trace_.kernels.size() == 0) op.args = parseOpArgs(trace_, op.id);
 }
 
-void TraceOps::addKernels() {
+void StepOps::addKernels() {
     for (std::size_t k = 0; k < trace_.kernels.size(); ++k) {
         const SliceId slice = trace_.kernels.slice[k];
         const WorkLink* linked = k < link_.kernels.size() ? &link_.kernels[k] : nullptr;
         if (!inStep(slice) || (linked != nullptr && linked->op.valid())) continue;
-        TraceOp op;
+        StepOp op;
         op.slice = slice;
         op.code = opCodeOfKernel(trace_.nameOf(slice));
         op.kernels.push_back(KernelId(k));
@@ -147,7 +147,7 @@ void TraceOps::addKernels() {
     });
 }
 
-std::uint32_t TraceOps::rowOf(SliceId slice) const {
+std::uint32_t StepOps::rowOf(SliceId slice) const {
     for (int guard = 0; slice.valid() && guard < 4096; ++guard) {
         if (trace_.slices.category[slice.index()] == Category::CpuOp) {
             const std::uint32_t cpu_op = trace_.slices.detail[slice.index()];
@@ -158,38 +158,38 @@ std::uint32_t TraceOps::rowOf(SliceId slice) const {
     return kNone;
 }
 
-std::string TraceOps::describe(const TraceOp& op) const {
+std::string StepOps::describe(const StepOp& op) const {
     std::string text(nameOf(op));
     if (op.module.valid() && op.module.index() < link_.modules.modules.size())
         text += " in " + link_.modules.at(op.module).path;
     return text;
 }
 
-const TensorMeta* tensorArg(const TraceOp& op, std::size_t i) noexcept {
+const TensorMeta* tensorArg(const StepOp& op, std::size_t i) noexcept {
     return i < op.args.size() && op.args[i].kind == ArgKind::Tensor ? &op.args[i].tensor : nullptr;
 }
 
-bool mayBeScalarOp(const TraceOp& op) noexcept {
+bool mayBeScalarOp(const StepOp& op) noexcept {
     if (op.args.empty()) return true;
     const TensorMeta* second = tensorArg(op, 1);
     // A number is recorded as a tensor without sizes.
     return second == nullptr || second->sizes.empty();
 }
 
-bool mayBeTensorOp(const TraceOp& op) noexcept {
+bool mayBeTensorOp(const StepOp& op) noexcept {
     if (op.args.empty()) return true;
     const TensorMeta* second = tensorArg(op, 1);
     return second != nullptr && !second->sizes.empty();
 }
 
-void takeOne(const TraceOps& trace, std::size_t position, Match& match) {
+void takeOne(const StepOps& trace, std::size_t position, Match& match) {
     if (position >= trace.work.size()) return;
     const std::uint32_t row = trace.work[position];
     match.ops.push_back(row);
     match.kernels.insert(match.kernels.end(), trace.ops[row].kernels.begin(), trace.ops[row].kernels.end());
 }
 
-void take(const TraceOps& trace, std::size_t first, std::size_t last, Match& match) {
+void take(const StepOps& trace, std::size_t first, std::size_t last, Match& match) {
     if (first > last || last >= trace.work.size()) return;
     for (std::size_t i = first; i <= last; ++i) takeOne(trace, i, match);
     if (trace.by_kernel_name) return;
@@ -199,4 +199,4 @@ void take(const TraceOps& trace, std::size_t first, std::size_t last, Match& mat
     std::sort(match.ops.begin(), match.ops.end());
 }
 
-} // namespace fusescope
+} // namespace fusescope::fusion

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/banner.h"
+#include "app/loader.h"
+#include "app/main_window.h"
+#include "app/screenshot.h"
+
+#include "core/ipc/exit_codes.h"
+
+#include <QApplication>
+#include <QCommandLineParser>
+#include <QStyleFactory>
+
+#include <cstdio>
+
+int main(int argc, char **argv) {
+    using namespace fusescope;
+    QApplication app(argc, argv);
+    QCoreApplication::setOrganizationName(QStringLiteral("FuseScope"));
+    QCoreApplication::setApplicationName(QStringLiteral("FuseScope"));
+    QCoreApplication::setApplicationVersion(QStringLiteral(FUSESCOPE_VERSION));
+    QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+
+    QCommandLineParser parser;
+    parser.setApplicationDescription(QCoreApplication::translate("main", "Finds the regions of a PyTorch model step that one kernel could do."));
+    parser.addHelpOption();
+    parser.addVersionOption();
+    parser.addPositionalArgument(QStringLiteral("files"), QCoreApplication::translate("main", "Traces and model graphs, in any order"), QStringLiteral("[files...]"));
+    const QCommandLineOption shot(QStringLiteral("screenshot"), QCoreApplication::translate("main", "Draw the window into a PNG and leave"), QStringLiteral("png"));
+    const QCommandLineOption size(QStringLiteral("size"), QCoreApplication::translate("main", "Size of the window"), QStringLiteral("WxH"), QStringLiteral("1600x1000"));
+    const QCommandLineOption theme(QStringLiteral("theme"), QCoreApplication::translate("main", "light or dark"), QStringLiteral("name"));
+    const QCommandLineOption select(QStringLiteral("select"), QCoreApplication::translate("main", "What to select: finding:ID, module:PATH or kernel:N"), QStringLiteral("what"));
+    parser.addOptions({shot, size, theme, select});
+    parser.process(app);
+
+    ScreenshotOptions options;
+    options.path = parser.value(shot);
+    options.select = parser.value(select);
+    if (!parseSize(parser.value(size), options.size)) {
+        std::fputs("fusescope: expected --size as WIDTHxHEIGHT between 320x240 and 7680x4320\n", stderr);
+        return kExitUsage;
+    }
+    const QString theme_name = parser.value(theme);
+    if (!theme_name.isEmpty() && theme_name != QLatin1String("light") && theme_name != QLatin1String("dark")) {
+        std::fputs("fusescope: expected --theme light or dark\n", stderr);
+        return kExitUsage;
+    }
+
+    const bool screenshot = !options.path.isEmpty();
+    MainWindow window(!screenshot);
+    if (!theme_name.isEmpty())
+        window.setTheme(theme_name == QLatin1String("dark") ? settings::ThemeChoice::Dark : settings::ThemeChoice::Light);
+    if (screenshot) return takeScreenshot(window, parser.positionalArguments(), options);
+    window.show();
+    window.open(parser.positionalArguments());
+    return QApplication::exec();
+}

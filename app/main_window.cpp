@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/main_window.h"
+
+#include "app/banner.h"
+#include "app/loader.h"
+#include "app/main_window_widgets.h"
+#include "app/welcome.h"
+#include "core/base/format.h"
+#include "ui/base/paint.h"
+#include "ui/graph/graph_panel.h"
+#include "ui/panels/findings_panel.h"
+#include "ui/panels/model_panel.h"
+#include "ui/panels/tables_panel.h"
+#include "ui/roofline/roofline_panel.h"
+#include "ui/timeline/timeline_panel.h"
+
+#include <QApplication>
+#include <QCloseEvent>
+#include <QStatusBar>
+#include <QStyleFactory>
+#include <QVBoxLayout>
+
+namespace fusescope {
+namespace {
+
+QDockWidget *dock(QMainWindow *window, const QString &title, const char *name, QWidget *content, Qt::DockWidgetArea area) {
+    auto *d = new QDockWidget(title, window);
+    d->setObjectName(QLatin1String(name)); // for saveState
+    d->setWidget(content);
+    window->addDockWidget(area, d);
+    return d;
+}
+
+} // namespace
+
+MainWindow::MainWindow(bool remember, QWidget *parent)
+    : QMainWindow(parent), remember_(remember), session_(new Session(this)), loader_(new Loader(this)), w_(std::make_unique<Widgets>()) {
+    setWindowTitle(tr("FuseScope"));
+    setAcceptDrops(true);
+    setDockNestingEnabled(true);
+    setDockOptions(dockOptions() & ~QMainWindow::AnimatedDocks);
+    buildViews();
+    buildToolBar();
+    buildMenus();
+    buildStatusBar();
+    resize(1600, 1000);
+    resetLayout();
+    if (remember_) {
+        theme_choice_ = settings::theme();
+        restoreGeometry(settings::geometry());
+        restoreState(settings::windowState());
+    }
+    applyTheme();
+    updateRecent();
+    updateStatus();
+
+    connect(loader_, &Loader::started, this, [this] {
+        w_->stage->setText(tr("opening"));
+        w_->progress->setRange(0, 0);
+        for (QWidget *widget : {static_cast<QWidget *>(w_->stage), static_cast<QWidget *>(w_->progress), static_cast<QWidget *>(w_->cancel)})
+            widget->show();
+    });
+    connect(loader_, &Loader::progressed, this, [this](const QString &stage, double fraction) {
+        constexpr int kSteps = 1000;
+        w_->stage->setText(stage);
+        w_->progress->setRange(0, fraction < 0 ? 0 : kSteps);
+        if (fraction >= 0) w_->progress->setValue(static_cast<int>(fraction * kSteps));
+    });
+    connect(loader_, &Loader::stopped, this, [this] {
+        for (QWidget *widget : {static_cast<QWidget *>(w_->stage), static_cast<QWidget *>(w_->progress), static_cast<QWidget *>(w_->cancel)})
+            widget->hide();
+    });
+    connect(loader_, &Loader::finished, this, &MainWindow::showAnalysis);
+    connect(loader_, &Loader::failed, this, [this](const QString &sentence) { banner_->show(Banner::Tone::Error, sentence); });
+    connect(session_, &Session::themeChanged, this, &MainWindow::applyTheme);
+    connect(session_, &Session::selectionChanged, this, [this] {
+        w_->back->setEnabled(session_->canGoBack());
+        w_->forward->setEnabled(session_->canGoForward());
+    });
+}
+
+MainWindow::~MainWindow() {
+    for (std::thread &writer : w_->writers) writer.join();
+}
+
+void MainWindow::buildViews() {
+    auto *centre = new QWidget(this);
+    auto *column = new QVBoxLayout(centre);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    banner_ = new Banner(session_, centre);
+    w_->centre = new QStackedWidget(centre);
+    w_->welcome = new Welcome(w_->centre);
+    graph_ = new GraphPanel(session_, w_->centre);
+    w_->centre->addWidget(w_->welcome);
+    w_->centre->addWidget(graph_);
+    column->addWidget(banner_);
+    column->addWidget(w_->centre, 1);
+    setCentralWidget(centre);
+
+    model_ = new ModelPanel(session_, this);
+    roofline_ = new RooflinePanel(session_, this);
+    findings_ = new FindingsPanel(session_, this);
+    timeline_ = new TimelinePanel(session_, this);
+    tables_ = new TablesPanel(session_, this);
+    w_->model = dock(this, tr("Model"), "model", model_, Qt::LeftDockWidgetArea);
+    w_->roofline = dock(this, tr("Roofline"), "roofline", roofline_, Qt::RightDockWidgetArea);
+    w_->findings = dock(this, tr("Findings"), "findings", findings_, Qt::RightDockWidgetArea);
+    w_->timeline = dock(this, tr("Timeline"), "timeline", timeline_, Qt::BottomDockWidgetArea);
+    w_->tables = dock(this, tr("Tables"), "tables", tables_, Qt::BottomDockWidgetArea);
+    setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
+    setCorner(Qt::BottomRightCorner, Qt::BottomDockWidgetArea);
+    setTabPosition(Qt::BottomDockWidgetArea, QTabWidget::North);
+
+    connect(w_->welcome, &Welcome::openRequested, this, &MainWindow::chooseFiles);
+    connect(w_->welcome, &Welcome::sampleRequested, this, &MainWindow::openSample);
+    connect(w_->welcome, &Welcome::fileRequested, this, [this](const QString &path) { open({path}); });
+    w_->welcome->setSampleAvailable(!sampleFiles().isEmpty());
+    connect(model_, &ModelPanel::moduleActivated, this, [this](ModuleId module) { graph_->focusModule(module); });
+}
+
+void MainWindow::resetLayout() {
+    for (QDockWidget *d : {w_->model, w_->roofline, w_->findings, w_->timeline, w_->tables}) {
+        d->setFloating(false);
+        d->show();
+    }
+    addDockWidget(Qt::LeftDockWidgetArea, w_->model);
+    addDockWidget(Qt::RightDockWidgetArea, w_->roofline);
+    splitDockWidget(w_->roofline, w_->findings, Qt::Horizontal);
+    addDockWidget(Qt::BottomDockWidgetArea, w_->timeline);
+    tabifyDockWidget(w_->timeline, w_->tables);
+    w_->timeline->raise();
+    const int wide = width();
+    resizeDocks({w_->model, w_->roofline, w_->findings}, {wide * 19 / 100, wide * 25 / 100, wide * 25 / 100}, Qt::Horizontal);
+    resizeDocks({w_->timeline}, {height() * 36 / 100}, Qt::Vertical);
+}
+
+void MainWindow::buildStatusBar() {
+    w_->status = new QLabel(this);
+    w_->status->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    w_->stage = new QLabel(this);
+    w_->progress = new QProgressBar(this);
+    w_->progress->setFixedWidth(200);
+    w_->progress->setTextVisible(false);
+    w_->progress->setAccessibleName(tr("Loading"));
+    w_->cancel = new QPushButton(tr("Cancel"), this);
+    connect(w_->cancel, &QPushButton::clicked, loader_, &Loader::cancel);
+    statusBar()->addWidget(w_->status, 1);
+    for (QWidget *widget : {static_cast<QWidget *>(w_->stage), static_cast<QWidget *>(w_->progress), static_cast<QWidget *>(w_->cancel)}) {
+        statusBar()->addPermanentWidget(widget);
+        widget->hide();
+    }
+}
+
+void MainWindow::setTheme(settings::ThemeChoice choice) {
+    theme_choice_ = choice;
+    if (remember_) settings::setTheme(choice);
+    applyTheme();
+}
+
+void MainWindow::applyTheme() {
+    // Qt 6.4 does not say which scheme the system has: the lightness of its own palette does.
+    static const bool system_dark = QApplication::palette().color(QPalette::Window).lightness() < 128;
+    const bool dark = theme_choice_ == settings::ThemeChoice::Dark || (theme_choice_ == settings::ThemeChoice::System && system_dark);
+    const Theme theme = dark ? Theme::Dark : Theme::Light;
+    QApplication::setPalette(paletteOf(theme));
+    qApp->setStyleSheet(styleSheetOf(theme));
+    session_->setTheme(theme);
+}
+
+bool MainWindow::settled() const { return !loader_->running() && graph_->settled(); }
+
+void MainWindow::closeEvent(QCloseEvent *event) {
+    if (remember_) settings::setWindow(saveGeometry(), saveState());
+    event->accept();
+}
+
+
+} // namespace fusescope

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The window: views in docks around the graph, one session, one loader.
+#pragma once
+
+#include "app/settings.h"
+#include "core/analysis/analysis.h"
+
+#include <QMainWindow>
+#include <QStringList>
+
+#include <memory>
+
+class QDragEnterEvent;
+class QDropEvent;
+class QCloseEvent;
+
+namespace fusescope {
+
+class Banner;
+class FindingsPanel;
+class GraphPanel;
+class Loader;
+class ModelPanel;
+class RooflinePanel;
+class Session;
+class TablesPanel;
+class TimelinePanel;
+
+class MainWindow : public QMainWindow {
+    Q_OBJECT
+public:
+    // remember: restore and save geometry, docks and theme (off for screenshots and tests).
+    explicit MainWindow(bool remember, QWidget *parent = nullptr);
+    ~MainWindow() override;
+
+    void open(const QStringList &paths);
+    void openSample();
+    void resetLayout();
+    void setTheme(settings::ThemeChoice choice);
+    [[nodiscard]] bool settled() const; // nothing is loading and the graph is laid out
+    [[nodiscard]] Session &session() { return *session_; }
+    [[nodiscard]] Loader &loader() { return *loader_; }
+    [[nodiscard]] Banner &banner() { return *banner_; }
+    [[nodiscard]] TimelinePanel &timeline() { return *timeline_; }
+    [[nodiscard]] GraphPanel &graph() { return *graph_; }
+    // Files of the bundled sample, empty if they are not installed beside the program.
+    [[nodiscard]] static QStringList sampleFiles();
+
+Q_SIGNALS:
+    void exported(const QString &path, bool ok);
+
+protected:
+    void dragEnterEvent(QDragEnterEvent *event) override;
+    void dropEvent(QDropEvent *event) override;
+    void closeEvent(QCloseEvent *event) override;
+
+private:
+    enum class Export { Html, Markdown, Json };
+
+    void buildViews();
+    void buildToolBar();
+    void buildMenus();
+    void buildStatusBar();
+
+    void applyTheme();
+    void chooseFiles();
+    void reanalyse();
+    void showAnalysis(const AnalysisPtr &analysis);
+    void updateHeadline();
+    void updateStatus();
+    void updateRecent();
+    void exportReport(Export kind);
+    void exportTo(Export kind, const QString &path);
+    void saveScreenshot();
+    void showShortcuts();
+    void showAbout();
+
+    struct Widgets;
+    bool remember_;
+    settings::ThemeChoice theme_choice_ = settings::ThemeChoice::System;
+    Session *session_;
+    Loader *loader_;
+    Banner *banner_ = nullptr;
+    GraphPanel *graph_ = nullptr;
+    TimelinePanel *timeline_ = nullptr;
+    RooflinePanel *roofline_ = nullptr;
+    FindingsPanel *findings_ = nullptr;
+    ModelPanel *model_ = nullptr;
+    TablesPanel *tables_ = nullptr;
+    std::unique_ptr<Widgets> w_;
+    QStringList opening_; // for the recent files, once they proved usable
+};
+
+} // namespace fusescope

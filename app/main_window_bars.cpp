@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Tool bar, headline and status line.
+#include "app/main_window_widgets.h"
+
+#include "core/base/format.h"
+#include "core/cost/device.h"
+#include "ui/base/paint.h"
+#include "ui/base/session.h"
+#include "ui/panels/findings_panel.h"
+#include "ui/panels/model_panel.h"
+#include "ui/panels/tables_panel.h"
+
+#include <QHBoxLayout>
+#include <QSignalBlocker>
+#include <QToolButton>
+
+namespace fusescope {
+namespace {
+
+void fillSteps(QComboBox &box, const Analysis &analysis) {
+    const QSignalBlocker quiet(box);
+    box.clear();
+    if (!analysis.trace || analysis.trace->steps.empty()) {
+        box.addItem(analysis.trace ? MainWindow::tr("Whole trace") : MainWindow::tr("No trace"), QStringLiteral("last"));
+        box.setEnabled(false);
+        return;
+    }
+    box.setEnabled(true);
+    for (std::size_t i = 0; i < analysis.steps.size(); ++i) {
+        const Step &step = analysis.trace->steps[i];
+        const QString length = text(formatDuration(analysis.steps[i].wall_ns));
+        box.addItem(MainWindow::tr("Step %1 · %2").arg(QString::number(step.number), length), QString::number(step.number));
+    }
+    box.addItem(MainWindow::tr("All steps"), QStringLiteral("all"));
+    box.setCurrentIndex(analysis.all_steps ? box.count() - 1 : analysis.step);
+}
+
+void fillDevices(QComboBox &box, const Analysis &analysis) {
+    const QSignalBlocker quiet(box);
+    const QString chosen = box.currentData().toString();
+    box.clear();
+    const bool from_trace = analysis.trace && !analysis.trace->devices.empty();
+    box.addItem(from_trace ? MainWindow::tr("%1 (from the trace)").arg(text(analysis.trace->devices.front().name))
+                           : MainWindow::tr("GPU not named: assumed"),
+                QString());
+    for (const DeviceSpec &preset : devicePresets()) box.addItem(text(preset.name), text(preset.name));
+    const int at = box.findData(chosen);
+    box.setCurrentIndex(at >= 0 ? at : 0);
+}
+
+} // namespace
+
+void MainWindow::buildToolBar() {
+    w_->bar = addToolBar(tr("Main"));
+    w_->bar->setObjectName(QStringLiteral("main"));
+    w_->bar->setMovable(false);
+    w_->bar->setToolButtonStyle(Qt::ToolButtonTextOnly);
+    w_->open = w_->bar->addAction(tr("Open…"), this, &MainWindow::chooseFiles);
+    w_->open->setShortcut(QKeySequence::Open);
+    w_->open->setToolTip(tr("Open traces and model graphs (Ctrl+O)"));
+    w_->bar->addSeparator();
+
+    w_->step = new QComboBox(w_->bar);
+    w_->step->setAccessibleName(tr("Step"));
+    w_->step->setToolTip(tr("The step that tables, findings and the headline speak of"));
+    w_->step->setMinimumWidth(152);
+    w_->step->addItem(tr("No trace"));
+    w_->step->setEnabled(false);
+    w_->device = new QComboBox(w_->bar);
+    w_->device->setAccessibleName(tr("GPU"));
+    w_->device->setToolTip(tr("Whose peaks the roofline and the predictions use"));
+    w_->device->setMinimumWidth(208);
+    w_->device->addItem(tr("GPU: from the trace"));
+    for (QComboBox *box : {w_->step, w_->device}) {
+        w_->bar->addWidget(box);
+        connect(box, &QComboBox::activated, this, &MainWindow::reanalyse);
+    }
+    w_->bar->addSeparator();
+    w_->search = new QLineEdit(w_->bar);
+    w_->search->setPlaceholderText(tr("Filter modules, kernels, findings"));
+    w_->search->setAccessibleName(tr("Filter"));
+    w_->search->setClearButtonEnabled(true);
+    w_->search->setMaximumWidth(280);
+    w_->bar->addWidget(w_->search);
+    connect(w_->search, &QLineEdit::textChanged, this, [this](const QString &filter) {
+        model_->setFilter(filter);
+        findings_->setFilter(filter);
+        tables_->setFilter(filter);
+    });
+
+    auto *spacer = new QWidget(w_->bar);
+    spacer->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+    w_->bar->addWidget(spacer);
+    w_->headline = new QLabel(w_->bar);
+    w_->headline->setFont(uiFont(15, true));
+    w_->headline->setContentsMargins(8, 0, 12, 0);
+    w_->headline->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    w_->bar->addWidget(w_->headline);
+}
+
+void MainWindow::updateHeadline() {
+    w_->headline->clear();
+    w_->headline->setToolTip(QString());
+    const AnalysisPtr &a = session_->analysis();
+    if (!a || !a->trace) return;
+    const QString now = text(formatDuration(a->stepNs()));
+    const Plan &plan = a->plan;
+    if (plan.findings.empty()) {
+        w_->headline->setText(tr("step %1").arg(now));
+        return;
+    }
+    w_->headline->setText(tr("step %1 → %2").arg(now, text(formatDuration(plan.predicted_step_ns.expected))));
+    QStringList names;
+    for (const std::string &id : plan.findings) names << text(id);
+    w_->headline->setToolTip(tr("Predicted with the plan (%1): %2 to %3. A prediction, not a measurement.")
+                                 .arg(names.join(QStringLiteral(", ")), text(formatDuration(plan.predicted_step_ns.low)),
+                                      text(formatDuration(plan.predicted_step_ns.high))));
+}
+
+void MainWindow::updateStatus() {
+    const AnalysisPtr &a = session_->analysis();
+    if (!a) {
+        w_->status->setText(tr("Nothing opened"));
+        return;
+    }
+    fillSteps(*w_->step, *a);
+    fillDevices(*w_->device, *a);
+    QStringList parts, tips;
+    std::size_t problems = 0;
+    if (a->trace) {
+        problems += a->trace->problems.size();
+        for (const Problem &p : a->trace->problems)
+            tips << tr("%1 (%2×, first at byte %3)").arg(text(p.message), QString::number(p.count), QString::number(p.first_offset));
+    }
+    if (a->graph) {
+        problems += a->graph->problems.size();
+        for (const GraphProblem &p : a->graph->problems) tips << text(p.message);
+    }
+    parts << tr("problems %1").arg(problems);
+    if (a->trace) {
+        const double share = a->link.kernel_ns > 0 ? a->link.op_ns / a->link.kernel_ns : 0;
+        parts << tr("link %1").arg(text(formatPercent(share)));
+        tips << tr("%1 of the kernel time is linked to an operator").arg(text(formatPercent(share)));
+        for (const Unlinked &u : a->link.unlinked)
+            tips << tr("%1: %2 in %3 kernels").arg(text(u.reason), text(formatDuration(u.time_ns)), QString::number(u.kernels));
+        parts << tr("events %1").arg(text(formatCount(static_cast<std::int64_t>(a->trace->counts.total))));
+    }
+    if (a->graph) parts << tr("operators %1").arg(text(formatCount(static_cast<std::int64_t>(a->graph->ops.nodes.size()))));
+    const QString source = a->device.source == DeviceSource::Trace       ? tr("preset, named in the trace")
+                           : a->device.source == DeviceSource::Preset     ? tr("preset")
+                           : a->device.source == DeviceSource::Calibrated ? tr("measured")
+                                                                          : tr("assumed");
+    parts << tr("%1 · HBM %2 (%3)").arg(text(a->device.name), text(formatBandwidth(a->device.bandwidth_Bps)), source);
+    w_->status->setText(parts.join(QStringLiteral("  ·  ")));
+    w_->status->setToolTip(tips.join(QLatin1Char('\n')));
+}
+
+} // namespace fusescope

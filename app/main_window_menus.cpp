@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Menus and their actions.
+#include "app/main_window_widgets.h"
+
+#include "ui/base/paint.h"
+#include "ui/base/session.h"
+#include "ui/graph/graph_panel.h"
+#include "ui/panels/findings_panel.h"
+#include "ui/roofline/roofline_panel.h"
+#include "ui/timeline/timeline_panel.h"
+
+#include <QActionGroup>
+#include <QApplication>
+#include <QClipboard>
+#include <QFileInfo>
+#include <QMenuBar>
+#include <QMessageBox>
+
+namespace fusescope {
+
+void MainWindow::buildMenus() {
+    QMenu *file = menuBar()->addMenu(tr("&File"));
+    file->addAction(w_->open);
+    w_->recent = file->addMenu(tr("Open &recent"));
+    file->addAction(tr("Open the bundled &sample"), this, &MainWindow::openSample)->setEnabled(!sampleFiles().isEmpty());
+    file->addSeparator();
+    w_->exports.push_back(file->addAction(tr("Export &HTML report…"), QKeySequence(tr("Ctrl+E")), this, [this] { exportReport(Export::Html); }));
+    w_->exports.push_back(file->addAction(tr("Export &Markdown…"), this, [this] { exportReport(Export::Markdown); }));
+    w_->exports.push_back(file->addAction(tr("Export &JSON…"), this, [this] { exportReport(Export::Json); }));
+    file->addAction(tr("Save &picture of the window…"), this, &MainWindow::saveScreenshot);
+    for (QAction *action : w_->exports) action->setEnabled(false);
+    file->addSeparator();
+    file->addAction(tr("&Quit"), QKeySequence::Quit, this, &QWidget::close);
+
+    QMenu *edit = menuBar()->addMenu(tr("&Edit"));
+    edit->addAction(tr("&Copy finding as Markdown"), QKeySequence(tr("Ctrl+Shift+C")), this, [this] {
+        const QString copied = findings_->copyText();
+        if (!copied.isEmpty()) QApplication::clipboard()->setText(copied);
+    });
+    edit->addAction(tr("&Filter"), QKeySequence::Find, this, [this] {
+        w_->search->setFocus(Qt::ShortcutFocusReason);
+        w_->search->selectAll();
+    });
+    QAction *clear = edit->addAction(tr("Clear &selection"), this, [this] { session_->clear(); });
+    clear->setShortcut(Qt::Key_Escape);
+
+    QMenu *go = menuBar()->addMenu(tr("&Go"));
+    w_->back = go->addAction(tr("&Back"), QKeySequence(Qt::ALT | Qt::Key_Left), session_, &Session::back);
+    w_->forward = go->addAction(tr("&Forward"), QKeySequence(Qt::ALT | Qt::Key_Right), session_, &Session::forward);
+    w_->back->setEnabled(false);
+    w_->forward->setEnabled(false);
+    go->addSeparator();
+    go->addAction(tr("&Zoom to the selection"), QKeySequence(tr("Z")), this, [this] {
+        timeline_->zoomToSelection();
+        graph_->zoomToSelection();
+    });
+    go->addAction(tr("Whole &step"), QKeySequence(tr("Home")), timeline_, &TimelinePanel::showStep);
+    go->addAction(tr("Whole &trace"), QKeySequence(tr("Ctrl+Home")), timeline_, &TimelinePanel::showAll);
+    go->addAction(tr("Fit the &graph"), QKeySequence(tr("Ctrl+0")), graph_, &GraphPanel::fit);
+    go->addAction(tr("Whole &roofline"), roofline_, &RooflinePanel::resetZoom);
+
+    QMenu *view = menuBar()->addMenu(tr("&View"));
+    for (QDockWidget *d : {w_->model, w_->roofline, w_->findings, w_->timeline, w_->tables}) view->addAction(d->toggleViewAction());
+    view->addAction(tr("&Reset the layout"), this, &MainWindow::resetLayout);
+    view->addSeparator();
+    auto *themes = new QActionGroup(this);
+    const std::pair<QString, settings::ThemeChoice> choices[] = {{tr("Theme: as the &system"), settings::ThemeChoice::System},
+                                                                 {tr("Theme: &light"), settings::ThemeChoice::Light},
+                                                                 {tr("Theme: &dark"), settings::ThemeChoice::Dark}};
+    const settings::ThemeChoice now = remember_ ? settings::theme() : settings::ThemeChoice::System;
+    for (const auto &[name, choice] : choices) {
+        QAction *action = themes->addAction(name);
+        action->setCheckable(true);
+        action->setChecked(choice == now);
+        connect(action, &QAction::triggered, this, [this, c = choice] { setTheme(c); });
+    }
+    view->addActions(themes->actions());
+
+    QMenu *help = menuBar()->addMenu(tr("&Help"));
+    help->addAction(tr("&Keyboard and mouse"), QKeySequence::HelpContents, this, &MainWindow::showShortcuts);
+    help->addAction(tr("&About FuseScope"), this, &MainWindow::showAbout);
+}
+
+void MainWindow::updateRecent() {
+    const QStringList files = settings::recentFiles();
+    w_->recent->clear();
+    for (const QString &path : files) {
+        QString name = QFileInfo(path).fileName();
+        name.replace(QLatin1Char('&'), QLatin1String("&&"));
+        QAction *action = w_->recent->addAction(name, this, [this, path] { open({path}); });
+        action->setToolTip(path);
+    }
+    w_->recent->setToolTipsVisible(true);
+    if (!files.isEmpty()) {
+        w_->recent->addSeparator();
+        w_->recent->addAction(tr("&Forget these"), this, [this] {
+            settings::clearRecentFiles();
+            updateRecent();
+        });
+    }
+    w_->recent->setEnabled(!files.isEmpty());
+}
+
+void MainWindow::showShortcuts() {
+    const std::pair<QString, QString> rows[] = {
+        {tr("W / S"), tr("timeline: zoom in, out at the mouse")},
+        {tr("A / D"), tr("timeline: move left, right")},
+        {tr("Ctrl+wheel, drag"), tr("zoom, move (timeline, graph, roofline)")},
+        {tr("Shift+drag"), tr("timeline: measure a range")},
+        {tr("Double click"), tr("timeline: zoom to a slice; graph: open or close a block")},
+        {tr("Z"), tr("zoom to the selection")},
+        {tr("Home, Ctrl+Home"), tr("whole step, whole trace")},
+        {tr("F, Ctrl+0"), tr("fit the graph")},
+        {tr("Esc"), tr("clear the selection")},
+        {tr("Alt+Left, Alt+Right"), tr("earlier and later selections")},
+        {tr("Ctrl+F"), tr("filter")},
+        {tr("Ctrl+Shift+C"), tr("copy the finding as Markdown")},
+        {tr("Ctrl+E"), tr("export the HTML report")},
+    };
+    QString body = QStringLiteral("<table cellspacing='8'>");
+    for (const auto &[keys, meaning] : rows)
+        body += QStringLiteral("<tr><td><b>%1</b></td><td>%2</td></tr>").arg(keys.toHtmlEscaped(), meaning.toHtmlEscaped());
+    QMessageBox box(QMessageBox::NoIcon, tr("Keyboard and mouse"), body + QStringLiteral("</table>"), QMessageBox::Close, this);
+    box.setTextFormat(Qt::RichText);
+    box.exec();
+}
+
+void MainWindow::showAbout() {
+    QMessageBox::about(this, tr("About FuseScope"),
+                       tr("<b>FuseScope %1</b><p>Finds the regions of a PyTorch model step that one kernel could do, and says what "
+                          "each would save.</p><p>Window: GPL-3.0-or-later. Core: Apache-2.0.<br>Built on Qt, simdjson, libzip, "
+                          "zlib, fmt and Graphviz.</p>")
+                           .arg(QCoreApplication::applicationVersion()));
+}
+
+} // namespace fusescope

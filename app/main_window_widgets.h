@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The parts of MainWindow that only its own files see.
+#pragma once
+
+#include "app/main_window.h"
+
+#include <QAction>
+#include <QComboBox>
+#include <QDockWidget>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QStackedWidget>
+#include <QToolBar>
+
+#include <thread>
+#include <vector>
+
+namespace fusescope {
+
+class Welcome;
+
+struct MainWindow::Widgets {
+    QStackedWidget *centre = nullptr;
+    Welcome *welcome = nullptr;
+    QDockWidget *model = nullptr, *roofline = nullptr, *findings = nullptr, *timeline = nullptr, *tables = nullptr;
+    QToolBar *bar = nullptr;
+    QComboBox *step = nullptr, *device = nullptr;
+    QLineEdit *search = nullptr;
+    QLabel *headline = nullptr, *status = nullptr, *stage = nullptr;
+    QProgressBar *progress = nullptr;
+    QPushButton *cancel = nullptr;
+    QMenu *recent = nullptr;
+    QAction *back = nullptr, *forward = nullptr, *open = nullptr;
+    std::vector<QAction *> exports; // need an analysis
+    std::vector<std::thread> writers;
+};
+
+} // namespace fusescope

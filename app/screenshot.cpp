@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/screenshot.h"
+
+#include "app/banner.h"
+#include "app/loader.h"
+#include "app/main_window.h"
+#include "core/ipc/exit_codes.h"
+#include "ui/base/session.h"
+
+#include <QElapsedTimer>
+#include <QEventLoop>
+#include <QFileInfo>
+#include <QTimer>
+
+#include <cstdio>
+
+namespace fusescope {
+namespace {
+
+constexpr int kTimeoutMs = 120'000, kSettleMs = 250;
+
+// Lets events pass until ready, at most so long.
+template <class Ready> bool waitFor(Ready ready, int timeout_ms) {
+    QElapsedTimer clock;
+    clock.start();
+    while (!ready()) {
+        if (clock.elapsed() > timeout_ms) return false;
+        QEventLoop loop;
+        QTimer::singleShot(10, &loop, &QEventLoop::quit);
+        loop.exec();
+    }
+    return true;
+}
+
+Pick pickOf(const Analysis &a, const QString &what) {
+    const QString kind = what.section(QLatin1Char(':'), 0, 0), name = what.section(QLatin1Char(':'), 1);
+    if (kind == QLatin1String("finding"))
+        for (std::size_t f = 0; f < a.findings.size(); ++f)
+            if (a.findings[f].id == name.toStdString()) return {PickKind::Finding, static_cast<std::uint32_t>(f)};
+    if (kind == QLatin1String("module"))
+        if (const ModuleId module = a.link.modules.find(name.toStdString()); module.valid()) return {PickKind::Module, module.value};
+    bool number = false;
+    const uint row = name.toUInt(&number);
+    if (kind == QLatin1String("kernel") && number) return {PickKind::Kernel, row};
+    return {};
+}
+
+} // namespace
+
+bool parseSize(const QString &text, QSize &size) {
+    bool wide = false, high = false;
+    const QStringList parts = text.split(QLatin1Char('x'));
+    if (parts.size() != 2) return false;
+    size = QSize(parts[0].toInt(&wide), parts[1].toInt(&high));
+    return wide && high && size.width() >= 320 && size.width() <= 7680 && size.height() >= 240 && size.height() <= 4320;
+}
+
+int takeScreenshot(MainWindow &window, const QStringList &files, const ScreenshotOptions &options) {
+    window.resize(options.size);
+    window.show();
+    window.resetLayout();
+    if (!files.isEmpty()) {
+        window.open(files);
+        if (!waitFor([&] { return window.settled(); }, kTimeoutMs)) {
+            std::fputs("fusescope: expected the files to be drawn within two minutes, found them still loading\n", stderr);
+            return kExitNoInput;
+        }
+        if (!window.session().analysis()) {
+            const QStringList sentences = window.banner().sentences();
+            for (const QString &sentence : sentences) std::fprintf(stderr, "fusescope: %s\n", qUtf8Printable(sentence));
+            return kExitNoInput;
+        }
+    }
+    if (!options.select.isEmpty() && window.session().analysis()) {
+        const Pick pick = pickOf(*window.session().analysis(), options.select);
+        if (pick.kind == PickKind::None) {
+            std::fprintf(stderr, "fusescope: expected --select to name something in these files, found '%s'\n", qUtf8Printable(options.select));
+            return kExitUsage;
+        }
+        window.session().pick(pick);
+    }
+    QElapsedTimer rest;
+    rest.start();
+    waitFor([&] { return rest.elapsed() > kSettleMs && window.settled(); }, kTimeoutMs);
+    if (!window.grab().save(options.path, "PNG")) {
+        std::fprintf(stderr, "fusescope: %s: expected a file that can be written\n", qUtf8Printable(options.path));
+        return kExitUsage;
+    }
+    std::printf("%s\n", qUtf8Printable(QFileInfo(options.path).absoluteFilePath()));
+    return kExitOk;
+}
+
+} // namespace fusescope

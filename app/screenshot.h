@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The window drawn into a PNG, for machines without a display and for the documentation.
+#pragma once
+
+#include <QSize>
+#include <QString>
+#include <QStringList>
+
+namespace fusescope {
+
+class MainWindow;
+
+struct ScreenshotOptions {
+    QString path;
+    QString select; // "finding:rms_norm", "module:model.layers.0.mlp", "kernel:17", ""
+    QSize size;
+};
+
+[[nodiscard]] bool parseSize(const QString &text, QSize &size);
+// Opens, waits until everything is drawn, saves, prints the absolute path. An ExitCode.
+[[nodiscard]] int takeScreenshot(MainWindow &window, const QStringList &files, const ScreenshotOptions &options);
+
+} // namespace fusescope

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the program remembers between runs.
+#pragma once
+
+#include <QByteArray>
+#include <QString>
+#include <QStringList>
+
+namespace fusescope::settings {
+
+enum class ThemeChoice { System, Light, Dark };
+
+[[nodiscard]] ThemeChoice theme();
+void setTheme(ThemeChoice choice);
+[[nodiscard]] QStringList recentFiles(); // newest first; files that are gone are left out
+void addRecentFile(const QString &path);
+void clearRecentFiles();
+[[nodiscard]] QByteArray geometry();
+[[nodiscard]] QByteArray windowState();
+void setWindow(const QByteArray &geometry, const QByteArray &state);
+[[nodiscard]] QString lastFolder();
+void setLastFolder(const QString &folder);
+
+} // namespace fusescope::settings

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+set(FUSESCOPE_APP_SOURCES
+    main.cpp
+    banner.cpp
+    loader.cpp
+    main_window.cpp
+    main_window_bars.cpp
+    main_window_files.cpp
+    main_window_menus.cpp
+    screenshot.cpp
+    settings.cpp
+    welcome.cpp)

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What stands in the middle before anything is open.
+#pragma once
+
+#include <QStringList>
+#include <QWidget>
+
+class QVBoxLayout;
+
+namespace fusescope {
+
+class Welcome : public QWidget {
+    Q_OBJECT
+public:
+    explicit Welcome(QWidget *parent = nullptr);
+    void setRecent(const QStringList &files);
+    void setSampleAvailable(bool available);
+
+Q_SIGNALS:
+    void openRequested();
+    void sampleRequested();
+    void fileRequested(const QString &path);
+
+private:
+    QVBoxLayout *recent_;
+    QWidget *sample_;
+};
+
+} // namespace fusescope

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+# Each target is made where the parts it needs are built.
+
+if(TARGET fusescope_core_io)
+    fusescope_fuzz_target(pt2 PARTS graph io SOURCES pt2_fuzz.cpp)
+endif()
+if(TARGET fusescope_core_ipc)
+    fusescope_fuzz_target(layout_protocol PARTS ipc SOURCES layout_protocol_fuzz.cpp)
+endif()

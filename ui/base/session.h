@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the window shows: the current analysis, the one selection, the theme. Views listen to it and never to each other.
+#pragma once
+
+#include "core/analysis/analysis.h"
+#include "core/analysis/selection.h"
+#include "core/draw/draw_list.h"
+
+#include <QObject>
+
+#include <vector>
+
+namespace fusescope {
+
+class Session : public QObject {
+    Q_OBJECT
+public:
+    explicit Session(QObject *parent = nullptr);
+
+    // Null until something is opened.
+    [[nodiscard]] const AnalysisPtr &analysis() const { return analysis_; }
+    [[nodiscard]] const SelectionSets &selection() const { return selection_; }
+    [[nodiscard]] Theme theme() const { return theme_; }
+
+    void setAnalysis(AnalysisPtr analysis); // clears the selection and its history
+    void setTheme(Theme theme);
+    void pick(Pick pick);                   // what a click anywhere does; the same pick again changes nothing
+    void clear() { pick({}); }
+
+    // Earlier and later selections, as a browser does.
+    void back();
+    void forward();
+    [[nodiscard]] bool canGoBack() const { return position_ > 0; }
+    [[nodiscard]] bool canGoForward() const { return position_ + 1 < history_.size(); }
+
+Q_SIGNALS:
+    void analysisChanged();
+    void selectionChanged();
+    void themeChanged();
+
+private:
+    void show(Pick pick);
+
+    AnalysisPtr analysis_;
+    SelectionSets selection_;
+    Theme theme_ = Theme::Light;
+    std::vector<Pick> history_{Pick{}};
+    std::size_t position_ = 0;
+};
+
+} // namespace fusescope
