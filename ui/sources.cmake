@@ -1,4 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 set(FUSESCOPE_UI_SOURCES
     base/paint.cpp
-    base/session.cpp)
+    base/session.cpp
+    models/delegates.cpp
+    models/filter_proxy.cpp
+    models/finding_model.cpp
+    models/kernel_table.cpp
+    models/module_tree_model.cpp
+    models/op_table.cpp
+    models/roles.cpp
+    models/step_tables.cpp
+    panels/empty_note.cpp
+    panels/finding_card.cpp
+    panels/finding_text.cpp
+    panels/findings_panel.cpp
+    panels/model_panel.cpp
+    panels/tables_panel.cpp
+    roofline/roofline_labels.cpp
+    roofline/roofline_panel.cpp
+    roofline/roofline_scene.cpp
+    roofline/roofline_view.cpp)

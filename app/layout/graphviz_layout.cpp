@@ -22,8 +22,12 @@ Error failure(std::string found) { return {ErrorCode::Internal, "a layout by Gra
 
 int printToStderr(char* text) { return std::fputs(text, stderr); }
 
-struct CloseGraph { void operator()(Agraph_t* graph) const { agclose(graph); } };
-struct FreeContext { void operator()(GVC_t* context) const { gvFreeContext(context); } };
+struct CloseGraph {
+    void operator()(Agraph_t* graph) const { agclose(graph); }
+};
+struct FreeContext {
+    void operator()(GVC_t* context) const { gvFreeContext(context); }
+};
 
 // The number behind "n12" or "cluster_3"; count if there is none below it.
 std::size_t numberIn(const char* name, const char* prefix, std::size_t count) {
@@ -77,15 +81,17 @@ private:
         if (i == request_.edges.size()) return;
         LayoutResult::Edge& out = result_.edges[i];
         if (const splines* curves = ED_spl(edge)) {
-            for (std::size_t k = 0; k < static_cast<std::size_t>(curves->size); ++k) readCurve(curves->list[k], out.path);
+            for (std::size_t k = 0; k < static_cast<std::size_t>(curves->size); ++k)
+                readCurve(curves->list[k], out.path);
             simplify(out.path);
         }
         const textlabel_t* label = ED_label(edge);
         if (label && label->set) {
             out.label = flipped(label->pos);
-            result_.width = std::max(result_.width, out.label.x + request_.edges[i].label_width / 2); // Graphviz forgets them
-        }
-        else if (!out.path.empty()) out.label = out.path[out.path.size() / 2];
+            result_.width =
+                std::max(result_.width, out.label.x + request_.edges[i].label_width / 2); // Graphviz forgets them
+        } else if (!out.path.empty())
+            out.label = out.path[out.path.size() / 2];
     }
 
     void readCurve(const bezier& curve, std::vector<Point>& path) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// fusescope-layout: one line of JSON in (a graph of boxes), one line out (where they stand). Short-lived: whoever starts
-// it kills it after 3 s; should that fail, the alarm ends it.
+// fusescope-layout: one line of JSON in (a graph of boxes), one line out (where they stand). Short-lived: whoever
+// starts it kills it after 3 s; should that fail, the alarm ends it.
 #include "graphviz_layout.h"
 
 #include "core/base/json_writer.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fused attention. Convention: only the matrix products count (forward 2, backward 5 with the recomputed scores); a causal
-// mask halves them. Softmax inside the kernel is not counted. Bytes: q, k, v (and in the backward pass the output and its
-// gradient) read once, results and the log-sum-exp written once; the scores never leave the chip.
+// Fused attention. Convention: only the matrix products count (forward 2, backward 5 with the recomputed scores); a
+// causal mask halves them. Softmax inside the kernel is not counted. Bytes: q, k, v (and in the backward pass the
+// output and its gradient) read once, results and the log-sum-exp written once; the scores never leave the chip.
 #include "core/cost/op_call.h"
 
 namespace fusescope {
@@ -10,9 +10,9 @@ namespace {
 struct Layout { // where a variant of the operator keeps things
     std::string_view name;
     bool backward;
-    bool heads_second;   // [B, H, S, D] (else [B, S, H, D])
-    std::size_t causal;  // index of is_causal (custom_mask_type)
-    std::size_t mask;    // index of the mask or bias tensor; 0: none
+    bool heads_second;  // [B, H, S, D] (else [B, S, H, D])
+    std::size_t causal; // index of is_causal (custom_mask_type)
+    std::size_t mask;   // index of the mask or bias tensor; 0: none
 };
 // Schemas of torch 2.4 to 2.11 (native_functions.yaml).
 constexpr Layout kLayouts[] = {
@@ -34,7 +34,7 @@ constexpr Layout kLayouts[] = {
 };
 
 // The memory-efficient kernel names its mask by number: 1 causal from the top left, 2 from the bottom right.
-[[nodiscard]] bool isCausal(const OpCall &call, const Layout &layout) {
+[[nodiscard]] bool isCausal(const OpCall& call, const Layout& layout) {
     if (call.name.substr(0, 10) == "_efficient") {
         const std::string_view type = call.text(layout.causal, "custom_mask_type");
         return type == "1" || type == "2";
@@ -44,18 +44,19 @@ constexpr Layout kLayouts[] = {
 
 } // namespace
 
-bool attentionCost(const OpCall &call, OpCost &cost) {
-    const Layout *layout = nullptr;
-    for (const Layout &l : kLayouts)
+bool attentionCost(const OpCall& call, OpCost& cost) {
+    const Layout* layout = nullptr;
+    for (const Layout& l : kLayouts)
         if (l.name == call.name) layout = &l;
     if (layout == nullptr) return false;
     const std::size_t first = layout->backward ? 1 : 0;
     const TensorMeta *q = call.tensor(first), *k = call.tensor(first + 1), *v = call.tensor(first + 2);
-    if (q == nullptr || k == nullptr || v == nullptr || q->sizes.size() != 4 || k->sizes.size() != 4 || v->sizes.size() != 4)
+    if (q == nullptr || k == nullptr || v == nullptr || q->sizes.size() != 4 || k->sizes.size() != 4 ||
+        v->sizes.size() != 4)
         return false;
 
     const std::size_t heads = layout->heads_second ? 1 : 2, rows = layout->heads_second ? 2 : 1;
-    const auto dim = [](const TensorMeta *t, std::size_t d) { return static_cast<double>(t->sizes[d]); };
+    const auto dim = [](const TensorMeta* t, std::size_t d) { return static_cast<double>(t->sizes[d]); };
     const double pairs = dim(q, 0) * dim(q, heads) * dim(q, rows) * dim(k, rows);
     const bool causal = isCausal(call, *layout);
     const double half = causal ? 0.5 : 1.0;
@@ -63,7 +64,8 @@ bool attentionCost(const OpCall &call, OpCost &cost) {
     const double out_elements = elementsOf(*q) / d * dv;
     const double lse = dim(q, 0) * dim(q, heads) * dim(q, rows) * 4;
     const double inputs = denseBytes(*q) + denseBytes(*k) + denseBytes(*v);
-    const TensorMeta *mask = layout->mask != 0 ? call.tensor(layout->mask, layout->backward ? "attn_bias" : "attn_mask") : nullptr;
+    const TensorMeta* mask =
+        layout->mask != 0 ? call.tensor(layout->mask, layout->backward ? "attn_bias" : "attn_mask") : nullptr;
     const double mask_bytes = mask != nullptr ? mask->bytes() : 0; // once: broadcast over heads
     if (!layout->backward) {
         const double flops = 2 * pairs * (d + dv) * half;

@@ -10,7 +10,7 @@ namespace fusescope {
 namespace {
 
 // Row-major without holes; unknown strides count as such.
-bool isContiguous(const TensorMeta &t) {
+bool isContiguous(const TensorMeta& t) {
     if (t.strides.size() != t.sizes.size()) return true;
     std::int64_t expected = 1;
     for (std::size_t d = t.sizes.size(); d-- > 0;) {
@@ -22,7 +22,7 @@ bool isContiguous(const TensorMeta &t) {
 }
 
 // Whether a tensor can be seen with other sizes without moving data (the rule of torch.Tensor.view).
-bool viewable(const TensorMeta &t, const std::vector<std::int64_t> &sizes) {
+bool viewable(const TensorMeta& t, const std::vector<std::int64_t>& sizes) {
     if (t.strides.size() != t.sizes.size() || t.numel() == 0) return true;
     auto v = static_cast<std::ptrdiff_t>(sizes.size()) - 1;
     std::int64_t chunk_stride = t.strides.empty() ? 1 : t.strides.back();
@@ -44,31 +44,31 @@ bool viewable(const TensorMeta &t, const std::vector<std::int64_t> &sizes) {
     return v == -1;
 }
 
-bool listCost(const OpCall &call, OpCost &cost) {
+bool listCost(const OpCall& call, OpCost& cost) {
     if (call.in.empty() || call.in[0].kind != ArgKind::TensorList || call.in[0].truncated) return false;
     double read = 0, written = 0;
-    std::vector<const TensorMeta *> tensors;
-    for (const TensorMeta &t : call.in[0].list) {
+    std::vector<const TensorMeta*> tensors;
+    for (const TensorMeta& t : call.in[0].list) {
         read += t.bytes();
         tensors.push_back(&t);
     }
     const DType type = promoted(tensors);
-    for (const TensorMeta *t : tensors) written += elementsOf(*t) * sizeOf(type);
+    for (const TensorMeta* t : tensors) written += elementsOf(*t) * sizeOf(type);
     fill(cost, 0, read, written, type, "no arithmetic: every input read, the result written");
     return true;
 }
 
-bool moved(const TensorMeta &from, const TensorMeta &to, OpCost &cost) {
+bool moved(const TensorMeta& from, const TensorMeta& to, OpCost& cost) {
     fill(cost, 0, from.bytes(), denseBytes(to), to.dtype, "no arithmetic: source read, result written");
     return true;
 }
 
-bool nothing(const TensorMeta &t, OpCost &cost) {
+bool nothing(const TensorMeta& t, OpCost& cost) {
     fill(cost, 0, 0, 0, t.dtype, "a view: nothing moves");
     return true;
 }
 
-bool written(const TensorMeta &t, OpCost &cost) {
+bool written(const TensorMeta& t, OpCost& cost) {
     fill(cost, 0, 0, denseBytes(t), t.dtype, "no arithmetic: result written");
     return true;
 }
@@ -79,11 +79,11 @@ double number(std::string_view text) {
 }
 
 // arange(end), (start, end), (start, end, step); in a trace the tensor to fill comes last, still empty.
-bool arange(const OpCall &call, OpCost &cost) {
+bool arange(const OpCall& call, OpCost& cost) {
     if (!call.out.empty()) return written(call.out.front(), cost);
     std::vector<double> bounds;
-    const TensorMeta *out = nullptr;
-    for (const OpArg &arg : call.in) {
+    const TensorMeta* out = nullptr;
+    for (const OpArg& arg : call.in) {
         if (arg.kind == ArgKind::Scalar && bounds.size() < 3) bounds.push_back(number(arg.text));
         if (arg.kind == ArgKind::Tensor) out = &arg.tensor;
     }
@@ -98,38 +98,42 @@ bool arange(const OpCall &call, OpCost &cost) {
 
 } // namespace
 
-bool copyCost(const OpCall &call, OpCost &cost) {
+bool copyCost(const OpCall& call, OpCost& cost) {
     const std::string_view n = call.name;
-    const TensorMeta *self = call.tensor(0);
+    const TensorMeta* self = call.tensor(0);
     if (n == "cat" || n == "concat" || n == "stack") return listCost(call, cost);
     if (n == "arange" || n == "range" || n == "linspace") return arange(call, cost);
     if (self == nullptr) {
-        const bool creates = n == "full" || n == "zeros" || n == "ones" || n == "empty" || n == "scalar_tensor" || n == "eye";
-        if (creates && !call.out.empty()) return n == "empty" ? nothing(call.out.front(), cost) : written(call.out.front(), cost);
+        const bool creates =
+            n == "full" || n == "zeros" || n == "ones" || n == "empty" || n == "scalar_tensor" || n == "eye";
+        if (creates && !call.out.empty())
+            return n == "empty" ? nothing(call.out.front(), cost) : written(call.out.front(), cost);
         return false;
     }
     if (n == "copy_" || n == "_foreach_copy_") { // (destination, source)
-        const TensorMeta *source = call.tensor(1);
+        const TensorMeta* source = call.tensor(1);
         return source != nullptr && moved(*source, *self, cost);
     }
     if (n == "copy") {
-        const TensorMeta *source = call.tensor(1);
+        const TensorMeta* source = call.tensor(1);
         return source != nullptr && moved(*source, *self, cost);
     }
     if (n == "fill_" || n == "zero_" || n == "normal_" || n == "uniform_" || n == "random_" || n == "bernoulli_")
         return written(*self, cost);
-    if (n == "zeros_like" || n == "ones_like" || n == "full_like" || n == "new_zeros" || n == "new_ones" || n == "new_full" ||
-        n == "rand_like" || n == "randn_like")
+    if (n == "zeros_like" || n == "ones_like" || n == "full_like" || n == "new_zeros" || n == "new_ones" ||
+        n == "new_full" || n == "rand_like" || n == "randn_like")
         return written(call.output(self->sizes, self->dtype), cost);
-    if (n == "to" || n == "type_as" || n == "float") { // copies only to another type (or device, which no node of ours does)
+    if (n == "to" || n == "type_as" ||
+        n == "float") { // copies only to another type (or device, which no node of ours does)
         const TensorMeta out = call.output(self->sizes, self->dtype);
         return out.dtype == self->dtype ? nothing(*self, cost) : moved(*self, out, cost);
     }
-    if (n == "_to_copy" || n == "clone" || n == "constant_pad_nd" || n == "pad" || n == "repeat" || n == "flip" || n == "roll" ||
-        n == "tril" || n == "triu" || n == "repeat_interleave" || n == "slice_backward" || n == "select_backward" ||
-        n == "slice_scatter" || n == "select_scatter" || n == "lift_fresh_copy")
+    if (n == "_to_copy" || n == "clone" || n == "constant_pad_nd" || n == "pad" || n == "repeat" || n == "flip" ||
+        n == "roll" || n == "tril" || n == "triu" || n == "repeat_interleave" || n == "slice_backward" ||
+        n == "select_backward" || n == "slice_scatter" || n == "select_scatter" || n == "lift_fresh_copy")
         return moved(*self, call.output(self->sizes, self->dtype), cost);
-    if (n == "contiguous") return isContiguous(*self) ? nothing(*self, cost) : moved(*self, call.output(self->sizes, self->dtype), cost);
+    if (n == "contiguous")
+        return isContiguous(*self) ? nothing(*self, cost) : moved(*self, call.output(self->sizes, self->dtype), cost);
     if (n == "reshape" || n == "flatten" || n == "reshape_as") {
         const TensorMeta out = call.output(self->sizes, self->dtype);
         return viewable(*self, out.sizes) ? nothing(*self, cost) : moved(*self, out, cost);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One leaf operator may launch several kernels. A matrix product's cost goes to the kernel that multiplies (its helpers,
-// like the reduction after split-K, move data that is not compulsory: they get nothing). Multi-tensor kernels share by their
-// blocks, which each do the same work; any other operator's cost is shared out by time.
+// One leaf operator may launch several kernels. A matrix product's cost goes to the kernel that multiplies (its
+// helpers, like the reduction after split-K, move data that is not compulsory: they get nothing). Multi-tensor kernels
+// share by their blocks, which each do the same work; any other operator's cost is shared out by time.
 #include "core/cost/cost.h"
 
 #include "core/cost/multi_tensor.h"
@@ -17,42 +17,44 @@ namespace {
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 bool isHelper(std::string_view kernel) {
-    return has(kernel, "splitKreduce") || has(kernel, "splitk_reduce") || has(kernel, "reduce_kernel") || has(kernel, "Memset") ||
-           has(kernel, "memset") || has(kernel, "elementwise") || has(kernel, "convert") || has(kernel, "transpose");
+    return has(kernel, "splitKreduce") || has(kernel, "splitk_reduce") || has(kernel, "reduce_kernel") ||
+           has(kernel, "Memset") || has(kernel, "memset") || has(kernel, "elementwise") || has(kernel, "convert") ||
+           has(kernel, "transpose");
 }
 
 // float32 products: the kernel's name tells whether tensor cores (TF32) did them.
 bool isTf32Kernel(std::string_view kernel) {
-    return has(kernel, "tf32") || has(kernel, "s1688") || has(kernel, "tensorop") || has(kernel, "xmma_gemm_f32f32_tf32");
+    return has(kernel, "tf32") || has(kernel, "s1688") || has(kernel, "tensorop") ||
+           has(kernel, "xmma_gemm_f32f32_tf32");
 }
 
 using Signature = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, DType>;
 
 class Costs { // layers and steps repeat the same calls: each is worked out once
 public:
-    explicit Costs(const TraceStore &trace) : trace_(trace) {}
+    explicit Costs(const TraceStore& trace) : trace_(trace) {}
     // list_type: of the tensors inside lists.
-    const OpCost &of(CpuOpId op, DType list_type) {
-        const CpuOpTable &ops = trace_.cpu_ops;
+    const OpCost& of(CpuOpId op, DType list_type) {
+        const CpuOpTable& ops = trace_.cpu_ops;
         const std::size_t i = op.index();
         const StringId name = trace_.slices.name[ops.slice[i].index()];
-        const auto [at, fresh] = known_.try_emplace(
-            Signature{name.value, ops.dims[i].value, ops.types[i].value, ops.strides[i].value, ops.concrete[i].value, list_type});
+        const auto [at, fresh] = known_.try_emplace(Signature{name.value, ops.dims[i].value, ops.types[i].value,
+                                                              ops.strides[i].value, ops.concrete[i].value, list_type});
         if (!fresh) return at->second;
         std::vector<OpArg> args = parseOpArgs(trace_, op);
-        for (OpArg &arg : args)
-            for (TensorMeta &tensor : arg.list)
+        for (OpArg& arg : args)
+            for (TensorMeta& tensor : arg.list)
                 if (tensor.dtype == DType::Unknown) tensor.dtype = list_type;
         at->second = costOfOp(trace_.strings.view(name), args);
         return at->second;
     }
 
 private:
-    const TraceStore &trace_;
+    const TraceStore& trace_;
     std::map<Signature, OpCost> known_;
 };
 
-OpCost share(const OpCost &whole, double part) {
+OpCost share(const OpCost& whole, double part) {
     OpCost cost = whole;
     cost.flops *= part;
     cost.tensor_flops *= part;
@@ -63,17 +65,19 @@ OpCost share(const OpCost &whole, double part) {
 
 } // namespace
 
-std::vector<OpCost> costOfKernels(const TraceStore &trace, const Link &link) {
+std::vector<OpCost> costOfKernels(const TraceStore& trace, const Link& link) {
     std::vector<OpCost> costs(trace.kernels.size());
-    struct Row { std::uint32_t op, kernel; };
+    struct Row {
+        std::uint32_t op, kernel;
+    };
     std::vector<Row> rows;
     for (std::size_t k = 0; k < std::min(costs.size(), link.kernels.size()); ++k)
         if (link.kernels[k].op.valid()) rows.push_back({link.kernels[k].op.value, static_cast<std::uint32_t>(k)});
-    std::stable_sort(rows.begin(), rows.end(), [](const Row &a, const Row &b) { return a.op < b.op; });
+    std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.op < b.op; });
 
     Costs known(trace);
-    const auto sliceOf = [&](const Row &row) { return trace.kernels.slice[row.kernel]; };
-    const auto timeOf = [&](const Row &row) { return static_cast<double>(trace.slices.dur[sliceOf(row).index()]); };
+    const auto sliceOf = [&](const Row& row) { return trace.kernels.slice[row.kernel]; };
+    const auto timeOf = [&](const Row& row) { return static_cast<double>(trace.slices.dur[sliceOf(row).index()]); };
     for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
         while (end < rows.size() && rows[end].op == rows[begin].op) ++end;
         const CpuOpId op(rows[begin].op);
@@ -81,16 +85,19 @@ std::vector<OpCost> costOfKernels(const TraceStore &trace, const Link &link) {
         if (isMatmul(trace.nameOf(trace.cpu_ops.slice[op.index()])) && whole.flops_known) {
             std::size_t main = begin;
             for (std::size_t i = begin + 1; i < end; ++i) {
-                const bool helper = isHelper(trace.nameOf(sliceOf(rows[i]))), main_helper = isHelper(trace.nameOf(sliceOf(rows[main])));
+                const bool helper = isHelper(trace.nameOf(sliceOf(rows[i]))),
+                           main_helper = isHelper(trace.nameOf(sliceOf(rows[main])));
                 if (main_helper != helper ? main_helper : timeOf(rows[i]) > timeOf(rows[main])) main = i;
             }
-            if (whole.dtype == DType::Float32 && isTf32Kernel(trace.nameOf(sliceOf(rows[main])))) whole.tensor_flops = whole.flops;
+            if (whole.dtype == DType::Float32 && isTf32Kernel(trace.nameOf(sliceOf(rows[main]))))
+                whole.tensor_flops = whole.flops;
             for (std::size_t i = begin; i < end; ++i) costs[rows[i].kernel] = i == main ? whole : share(whole, 0);
             continue;
         }
         bool multi_tensor = true;
-        for (std::size_t i = begin; i < end; ++i) multi_tensor = multi_tensor && isMultiTensor(trace.nameOf(sliceOf(rows[i])));
-        const auto weightOf = [&](const Row &row) {
+        for (std::size_t i = begin; i < end; ++i)
+            multi_tensor = multi_tensor && isMultiTensor(trace.nameOf(sliceOf(rows[i])));
+        const auto weightOf = [&](const Row& row) {
             return multi_tensor ? static_cast<double>(trace.kernels.grid[row.kernel][0]) : timeOf(row);
         };
         double total = 0;

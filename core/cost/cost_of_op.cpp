@@ -10,26 +10,26 @@ constexpr CostFamily kFamilies[] = {matmulCost, attentionCost, elementwiseCost, 
                                     normCost,   copyCost,      gatherCost,      optimizerCost, tritonCost};
 
 // Sizes or a type that are not recorded make every figure meaningless.
-bool isDescribed(const TensorMeta &t) {
+bool isDescribed(const TensorMeta& t) {
     for (const std::int64_t size : t.sizes)
         if (size < 0) return false;
     return t.dtype != DType::Unknown;
 }
 
-bool allDescribed(const OpCall &call) {
-    for (const OpArg &arg : call.in) {
+bool allDescribed(const OpCall& call) {
+    for (const OpArg& arg : call.in) {
         if (arg.kind == ArgKind::Tensor && !isDescribed(arg.tensor)) return false;
-        for (const TensorMeta &t : arg.list)
+        for (const TensorMeta& t : arg.list)
             if (!isDescribed(t)) return false;
     }
-    for (const TensorMeta &t : call.out)
+    for (const TensorMeta& t : call.out)
         if (!isDescribed(t)) return false;
     return true;
 }
 
 } // namespace
 
-OpCost costOfCall(const OpCall &call) {
+OpCost costOfCall(const OpCall& call) {
     OpCost cost;
     if (call.name.empty()) return cost;
     if (!allDescribed(call)) {
@@ -52,7 +52,7 @@ OpCost costOfOp(std::string_view op, std::span<const OpArg> inputs, std::span<co
     return costOfCall(call);
 }
 
-OpCost costOfNode(const OpGraph &graph, NodeId node) {
+OpCost costOfNode(const OpGraph& graph, NodeId node) {
     const std::string_view op = graph.op(node);
     OpCall call;
     const std::size_t at = op.rfind("::");
@@ -66,7 +66,7 @@ OpCost costOfNode(const OpGraph &graph, NodeId node) {
     }
     std::vector<OpArg> args;
     std::vector<std::string_view> names;
-    for (const GraphArg &arg : graph.argsOf(node)) {
+    for (const GraphArg& arg : graph.argsOf(node)) {
         OpArg in;
         in.kind = arg.kind;
         in.text = graph.strings.view(arg.text);
@@ -78,7 +78,7 @@ OpCost costOfNode(const OpGraph &graph, NodeId node) {
         names.push_back(graph.strings.view(arg.name));
     }
     std::vector<TensorMeta> outputs;
-    const Node &row = graph.at(node);
+    const Node& row = graph.at(node);
     for (std::uint32_t i = 0; i < row.outputs; ++i) outputs.push_back(graph.values[row.first_output + i].meta);
     call.in = args;
     call.names = names;

@@ -23,11 +23,11 @@ enum class DeviceSource : std::uint8_t {
 struct DeviceSpec {
     std::string name;
     DeviceSource source = DeviceSource::Assumed;
-    double bandwidth_Bps = 0;       // HBM peak of the data sheet
-    double copy_bandwidth_Bps = 0;  // reached by a plain copy in practice; 0 = unknown (then 0.88 x peak is assumed)
+    double bandwidth_Bps = 0;      // HBM peak of the data sheet
+    double copy_bandwidth_Bps = 0; // reached by a plain copy in practice; 0 = unknown (then 0.88 x peak is assumed)
     double bf16_tensor = 0, fp16_tensor = 0, tf32_tensor = 0, fp8_tensor = 0, fp32 = 0, fp64 = 0; // dense FLOP/s
-    double matmul_bf16 = 0;         // reached by a large bf16 matmul in practice; 0 = unknown
-    double launch_us = 4.0;         // CPU cost of launching one kernel from eager PyTorch
+    double matmul_bf16 = 0; // reached by a large bf16 matmul in practice; 0 = unknown
+    double launch_us = 4.0; // CPU cost of launching one kernel from eager PyTorch
     int sms = 0;
     double l2_bytes = 0;
 
@@ -40,10 +40,10 @@ struct DeviceSpec {
     [[nodiscard]] double peak(DType type, bool tensor_cores) const noexcept;
 };
 
-[[nodiscard]] const std::vector<DeviceSpec> &devicePresets();
+[[nodiscard]] const std::vector<DeviceSpec>& devicePresets();
 // Preset by name or alias ("H100", "NVIDIA H200", "NVIDIA H100 80GB HBM3"), case-insensitive; or a JSON file's path.
 [[nodiscard]] Result<DeviceSpec> deviceByName(std::string_view name_or_path);
 // From the trace's deviceProperties; Assumed (a generic H100) when it has none that we know.
-[[nodiscard]] DeviceSpec deviceOfTrace(const TraceStore &trace);
+[[nodiscard]] DeviceSpec deviceOfTrace(const TraceStore& trace);
 
 } // namespace fusescope

@@ -11,9 +11,10 @@ namespace {
 using Object = simdjson::dom::object;
 
 // A figure of the device: finite and not negative, else as if absent.
-double number(const Object &object, std::string_view key, double otherwise = 0) {
+double number(const Object& object, std::string_view key, double otherwise = 0) {
     double value = 0;
-    if (object[key].get_double().get(value) != simdjson::SUCCESS || !std::isfinite(value) || value < 0) return otherwise;
+    if (object[key].get_double().get(value) != simdjson::SUCCESS || !std::isfinite(value) || value < 0)
+        return otherwise;
     return value;
 }
 
@@ -21,7 +22,7 @@ double number(const Object &object, std::string_view key, double otherwise = 0) 
 
 Result<DeviceFile> parseDeviceJson(std::string_view json, std::string_view where) {
     const std::string place(where);
-    constexpr const char *kExpected = "a device description (JSON with name, bandwidth_Bps and bf16_tensor or fp32)";
+    constexpr const char* kExpected = "a device description (JSON with name, bandwidth_Bps and bf16_tensor or fp32)";
     simdjson::dom::parser parser;
     simdjson::dom::element root;
     if (parser.parse(json.data(), json.size()).get(root) != simdjson::SUCCESS)
@@ -35,11 +36,12 @@ Result<DeviceFile> parseDeviceJson(std::string_view json, std::string_view where
     if (object["peak_flops"].get_object().get(inner) == simdjson::SUCCESS) peaks = inner;
 
     DeviceFile file;
-    DeviceSpec &spec = file.spec;
+    DeviceSpec& spec = file.spec;
     std::string_view text;
     if (object["name"].get_string().get(text) == simdjson::SUCCESS) spec.name = text;
     spec.source = DeviceSource::Preset;
-    if (object["source"].get_string().get(text) == simdjson::SUCCESS && text == "calibrated") spec.source = DeviceSource::Calibrated;
+    if (object["source"].get_string().get(text) == simdjson::SUCCESS && text == "calibrated")
+        spec.source = DeviceSource::Calibrated;
     spec.bandwidth_Bps = number(object, "bandwidth_Bps");
     spec.copy_bandwidth_Bps = number(object, "copy_bandwidth_Bps");
     spec.bf16_tensor = number(peaks, "bf16_tensor");

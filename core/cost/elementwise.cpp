@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise operators. FLOPs per element: one for each arithmetic step of the definition, exp, rsqrt, sin, division and
-// the like counting one; integers and booleans count none. Bytes: every input's distinct elements read once (a broadcast
-// dimension is not read again), the result written once.
+// Elementwise operators. FLOPs per element: one for each arithmetic step of the definition, exp, rsqrt, sin, division
+// and the like counting one; integers and booleans count none. Bytes: every input's distinct elements read once (a
+// broadcast dimension is not read again), the result written once.
 #include "core/cost/op_call.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct Row {
     std::uint8_t tensors;  // operands; one more tensor in a trace is the `out=` one
     double flops;
     Out out;
-    const char *formula;
+    const char* formula;
 };
 
 // Sorted by name.
@@ -96,10 +96,11 @@ constexpr std::array kRows{
     Row{"threshold_backward", 2, 1, Out::Promoted, "n"},
     Row{"where", 3, 0, Out::Promoted, "no arithmetic"},
 };
-static_assert(std::is_sorted(kRows.begin(), kRows.end(), [](const Row &a, const Row &b) { return a.name < b.name; }));
+static_assert(std::is_sorted(kRows.begin(), kRows.end(), [](const Row& a, const Row& b) { return a.name < b.name; }));
 
-const Row *rowOf(std::string_view name) {
-    const auto at = std::lower_bound(kRows.begin(), kRows.end(), name, [](const Row &r, std::string_view n) { return r.name < n; });
+const Row* rowOf(std::string_view name) {
+    const auto at =
+        std::lower_bound(kRows.begin(), kRows.end(), name, [](const Row& r, std::string_view n) { return r.name < n; });
     return at != kRows.end() && at->name == name ? &*at : nullptr;
 }
 
@@ -107,18 +108,18 @@ bool isOne(std::string_view text) { return text.empty() || text == "1" || text =
 
 } // namespace
 
-bool elementwiseCost(const OpCall &call, OpCost &cost) {
+bool elementwiseCost(const OpCall& call, OpCost& cost) {
     const bool in_place = call.inPlace();
-    const Row *row = rowOf(in_place ? call.name.substr(0, call.name.size() - 1) : call.name);
+    const Row* row = rowOf(in_place ? call.name.substr(0, call.name.size() - 1) : call.name);
     if (row == nullptr) return false;
-    std::vector<const TensorMeta *> operands;
-    for (const OpArg &arg : call.in)
+    std::vector<const TensorMeta*> operands;
+    for (const OpArg& arg : call.in)
         if (arg.kind == ArgKind::Tensor && operands.size() < row->tensors) operands.push_back(&arg.tensor);
     if (operands.empty()) return false;
 
     DType type = promoted(operands);
     if (row->name == "where") { // the condition takes no part in the type
-        const std::vector<const TensorMeta *> values(operands.begin() + 1, operands.end());
+        const std::vector<const TensorMeta*> values(operands.begin() + 1, operands.end());
         if (!values.empty()) type = promoted(values);
     }
     if (row->name == "masked_fill" || row->name == "native_dropout_backward") type = operands.front()->dtype;
@@ -128,11 +129,12 @@ bool elementwiseCost(const OpCall &call, OpCost &cost) {
     TensorMeta out = in_place ? *operands.front() : call.output(broadcastSizes(operands), out_type);
 
     double read = 0;
-    for (const TensorMeta *t : operands) read += t->bytes();
+    for (const TensorMeta* t : operands) read += t->bytes();
     double written = denseBytes(out);
     double per_element = isFloating(type) || row->out == Out::Float ? row->flops : 0;
-    const char *formula = row->formula;
-    if ((row->name == "add" || row->name == "sub" || row->name == "rsub") && per_element > 0 && !isOne(call.text(2, "alpha")))
+    const char* formula = row->formula;
+    if ((row->name == "add" || row->name == "sub" || row->name == "rsub") && per_element > 0 &&
+        !isOne(call.text(2, "alpha")))
         per_element = 2;
     if (row->name.substr(0, 4) == "gelu" && call.text(row->tensors, "approximate") == "tanh") {
         per_element = row->tensors == 1 ? 9 : 20;

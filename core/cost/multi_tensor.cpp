@@ -28,8 +28,10 @@ Functor functorOf(std::string_view kernel) {
         if (end == std::string_view::npos) break;
         const std::string_view word = kernel.substr(at, end - at);
         int number = 0;
-        if (i == 0) functor.type = dtypeFromTraceName(word);
-        else if (std::from_chars(word.data(), word.data() + word.size(), number).ec == std::errc{}) functor.numbers.push_back(number);
+        if (i == 0)
+            functor.type = dtypeFromTraceName(word);
+        else if (std::from_chars(word.data(), word.data() + word.size(), number).ec == std::errc{})
+            functor.numbers.push_back(number);
         if (kernel[end] != ',') break;
         at = end + 1;
     }
@@ -40,7 +42,8 @@ Functor functorOf(std::string_view kernel) {
 
 DType listTypeOf(std::string_view kernel) noexcept {
     constexpr std::string_view opaque = "OpaqueType<";
-    if (const std::size_t at = kernel.find(opaque); at != std::string_view::npos && at + opaque.size() < kernel.size()) {
+    if (const std::size_t at = kernel.find(opaque);
+        at != std::string_view::npos && at + opaque.size() < kernel.size()) {
         // Only the size is known; any type of that size moves the same bytes.
         switch (kernel[at + opaque.size()]) {
         case '1': return kernel[at + opaque.size() + 1] == '6' ? DType::Complex128 : DType::UInt8;
@@ -55,7 +58,7 @@ DType listTypeOf(std::string_view kernel) noexcept {
 
 bool isMultiTensor(std::string_view kernel) noexcept { return has(kernel, "multi_tensor_apply_kernel"); }
 
-bool multiTensorCost(std::string_view kernel, std::uint32_t blocks, OpCost &cost) {
+bool multiTensorCost(std::string_view kernel, std::uint32_t blocks, OpCost& cost) {
     if (!isMultiTensor(kernel) || blocks == 0) return false;
     const Functor functor = functorOf(kernel);
     const double size = sizeOf(functor.type), elements = kChunk * blocks;

@@ -7,7 +7,7 @@
 namespace fusescope {
 namespace {
 
-const OpArg *argument(const OpCall &call, std::size_t i, std::string_view arg_name) {
+const OpArg* argument(const OpCall& call, std::size_t i, std::string_view arg_name) {
     if (!call.names.empty() && !arg_name.empty()) {
         for (std::size_t a = 0; a < std::min(call.names.size(), call.in.size()); ++a)
             if (call.names[a] == arg_name) return &call.in[a];
@@ -20,9 +20,17 @@ int category(DType type) noexcept { // 0 unknown, 1 bool, 2 integer, 3 floating,
     switch (type) {
     case DType::Unknown: return 0;
     case DType::Bool: return 1;
-    case DType::UInt8: case DType::Int8: case DType::UInt16: case DType::Int16:
-    case DType::UInt32: case DType::Int32: case DType::UInt64: case DType::Int64: return 2;
-    case DType::Complex32: case DType::Complex64: case DType::Complex128: return 4;
+    case DType::UInt8:
+    case DType::Int8:
+    case DType::UInt16:
+    case DType::Int16:
+    case DType::UInt32:
+    case DType::Int32:
+    case DType::UInt64:
+    case DType::Int64: return 2;
+    case DType::Complex32:
+    case DType::Complex64:
+    case DType::Complex128: return 4;
     default: return 3;
     }
 }
@@ -31,19 +39,20 @@ DType promotedPair(DType a, DType b) noexcept {
     if (a == b || b == DType::Unknown) return a;
     if (a == DType::Unknown) return b;
     if (category(a) != category(b)) return category(a) > category(b) ? a : b;
-    if ((a == DType::Float16 && b == DType::BFloat16) || (a == DType::BFloat16 && b == DType::Float16)) return DType::Float32;
+    if ((a == DType::Float16 && b == DType::BFloat16) || (a == DType::BFloat16 && b == DType::Float16))
+        return DType::Float32;
     return sizeOf(a) >= sizeOf(b) ? a : b;
 }
 
 } // namespace
 
-const TensorMeta *OpCall::tensor(std::size_t i, std::string_view arg_name) const {
-    const OpArg *arg = argument(*this, i, arg_name);
+const TensorMeta* OpCall::tensor(std::size_t i, std::string_view arg_name) const {
+    const OpArg* arg = argument(*this, i, arg_name);
     return arg != nullptr && arg->kind == ArgKind::Tensor ? &arg->tensor : nullptr;
 }
 
 std::string_view OpCall::text(std::size_t i, std::string_view arg_name) const {
-    const OpArg *arg = argument(*this, i, arg_name);
+    const OpArg* arg = argument(*this, i, arg_name);
     return arg != nullptr ? arg->text : std::string_view{};
 }
 
@@ -52,9 +61,7 @@ bool OpCall::flag(std::size_t i, std::string_view arg_name) const {
     return t == "True" || t == "true" || t == "1";
 }
 
-bool OpCall::inPlace() const {
-    return name.size() > 1 && name.back() == '_' && name[name.size() - 2] != '_';
-}
+bool OpCall::inPlace() const { return name.size() > 1 && name.back() == '_' && name[name.size() - 2] != '_'; }
 
 TensorMeta OpCall::output(std::vector<std::int64_t> sizes, DType dtype) const {
     if (!out.empty()) return out.front();
@@ -66,10 +73,10 @@ TensorMeta OpCall::output(std::vector<std::int64_t> sizes, DType dtype) const {
 
 bool isFloating(DType type) noexcept { return category(type) >= 3; }
 
-DType promoted(std::span<const TensorMeta *const> tensors) noexcept {
+DType promoted(std::span<const TensorMeta* const> tensors) noexcept {
     DType dimensioned = DType::Unknown, scalar = DType::Unknown;
-    for (const TensorMeta *t : tensors) {
-        DType &kind = t->sizes.empty() ? scalar : dimensioned;
+    for (const TensorMeta* t : tensors) {
+        DType& kind = t->sizes.empty() ? scalar : dimensioned;
         kind = promotedPair(kind, t->dtype);
     }
     if (dimensioned == DType::Unknown) return scalar;
@@ -78,9 +85,9 @@ DType promoted(std::span<const TensorMeta *const> tensors) noexcept {
     return scalar == DType::Float64 ? DType::Float32 : scalar;
 }
 
-std::vector<std::int64_t> broadcastSizes(std::span<const TensorMeta *const> tensors) {
+std::vector<std::int64_t> broadcastSizes(std::span<const TensorMeta* const> tensors) {
     std::vector<std::int64_t> sizes;
-    for (const TensorMeta *t : tensors) {
+    for (const TensorMeta* t : tensors) {
         if (t->sizes.size() > sizes.size()) sizes.insert(sizes.begin(), t->sizes.size() - sizes.size(), 1);
         const std::size_t shift = sizes.size() - t->sizes.size();
         for (std::size_t d = 0; d < t->sizes.size(); ++d)

@@ -12,13 +12,13 @@
 namespace fusescope {
 
 struct OpCall {
-    std::string_view name;                    // without namespace: "mm"
-    std::span<const OpArg> in;                // schema order
-    std::span<const std::string_view> names;  // graph nodes: argument names, parallel to in; traces: empty
-    std::span<const TensorMeta> out;          // graph nodes: known; traces: empty
+    std::string_view name;                   // without namespace: "mm"
+    std::span<const OpArg> in;               // schema order
+    std::span<const std::string_view> names; // graph nodes: argument names, parallel to in; traces: empty
+    std::span<const TensorMeta> out;         // graph nodes: known; traces: empty
 
     // The i-th argument of the schema (by name where names are known); null / "" if absent or of another kind.
-    [[nodiscard]] const TensorMeta *tensor(std::size_t i, std::string_view arg_name = {}) const;
+    [[nodiscard]] const TensorMeta* tensor(std::size_t i, std::string_view arg_name = {}) const;
     [[nodiscard]] std::string_view text(std::size_t i, std::string_view arg_name) const;
     [[nodiscard]] bool flag(std::size_t i, std::string_view arg_name) const; // "True"
     [[nodiscard]] bool inPlace() const;                                      // add_, but not __and__
@@ -26,31 +26,31 @@ struct OpCall {
     [[nodiscard]] TensorMeta output(std::vector<std::int64_t> sizes, DType dtype) const;
 };
 
-[[nodiscard]] inline double elementsOf(const TensorMeta &t) { return static_cast<double>(t.numel()); }
-[[nodiscard]] inline double denseBytes(const TensorMeta &t) { return elementsOf(t) * sizeOf(t.dtype); }
+[[nodiscard]] inline double elementsOf(const TensorMeta& t) { return static_cast<double>(t.numel()); }
+[[nodiscard]] inline double denseBytes(const TensorMeta& t) { return elementsOf(t) * sizeOf(t.dtype); }
 [[nodiscard]] bool isFloating(DType type) noexcept;
 // PyTorch's promotion: a tensor with dimensions outranks a scalar tensor of the same category.
-[[nodiscard]] DType promoted(std::span<const TensorMeta *const> tensors) noexcept;
-[[nodiscard]] std::vector<std::int64_t> broadcastSizes(std::span<const TensorMeta *const> tensors);
+[[nodiscard]] DType promoted(std::span<const TensorMeta* const> tensors) noexcept;
+[[nodiscard]] std::vector<std::int64_t> broadcastSizes(std::span<const TensorMeta* const> tensors);
 [[nodiscard]] std::vector<std::int64_t> integersIn(std::string_view text); // "[0, -1]" -> 0, -1
 
 // Each family: true if it knows the operator (cost is then filled).
-using CostFamily = bool (*)(const OpCall &, OpCost &);
-bool matmulCost(const OpCall &call, OpCost &cost);
-bool attentionCost(const OpCall &call, OpCost &cost);
-bool elementwiseCost(const OpCall &call, OpCost &cost);
-bool reductionCost(const OpCall &call, OpCost &cost);
-bool softmaxCost(const OpCall &call, OpCost &cost);
-bool normCost(const OpCall &call, OpCost &cost);
-bool copyCost(const OpCall &call, OpCost &cost);
-bool gatherCost(const OpCall &call, OpCost &cost);
-bool optimizerCost(const OpCall &call, OpCost &cost);
-bool tritonCost(const OpCall &call, OpCost &cost);
+using CostFamily = bool (*)(const OpCall&, OpCost&);
+bool matmulCost(const OpCall& call, OpCost& cost);
+bool attentionCost(const OpCall& call, OpCost& cost);
+bool elementwiseCost(const OpCall& call, OpCost& cost);
+bool reductionCost(const OpCall& call, OpCost& cost);
+bool softmaxCost(const OpCall& call, OpCost& cost);
+bool normCost(const OpCall& call, OpCost& cost);
+bool copyCost(const OpCall& call, OpCost& cost);
+bool gatherCost(const OpCall& call, OpCost& cost);
+bool optimizerCost(const OpCall& call, OpCost& cost);
+bool tritonCost(const OpCall& call, OpCost& cost);
 
-[[nodiscard]] OpCost costOfCall(const OpCall &call);
+[[nodiscard]] OpCost costOfCall(const OpCall& call);
 
 // Shorthand for the families.
-inline void fill(OpCost &cost, double flops, double read, double written, DType dtype, const char *formula) {
+inline void fill(OpCost& cost, double flops, double read, double written, DType dtype, const char* formula) {
     cost.flops = flops;
     cost.bytes_read = read;
     cost.bytes_written = written;

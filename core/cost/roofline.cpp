@@ -6,9 +6,11 @@
 namespace fusescope {
 namespace {
 
-struct Times { double memory_ns = 0, compute_ns = 0; };
+struct Times {
+    double memory_ns = 0, compute_ns = 0;
+};
 
-Times timesOf(const OpCost &cost, const DeviceSpec &device) noexcept {
+Times timesOf(const OpCost& cost, const DeviceSpec& device) noexcept {
     Times times;
     if (cost.bytes_known && device.bandwidth_Bps > 0) times.memory_ns = cost.bytes() / device.bandwidth_Bps * 1e9;
     if (cost.flops_known) {
@@ -31,11 +33,11 @@ std::string_view nameOf(Bound bound) noexcept {
     return "unknown";
 }
 
-double roof(const DeviceSpec &device, double intensity, double peak_flops) noexcept {
+double roof(const DeviceSpec& device, double intensity, double peak_flops) noexcept {
     return std::min(peak_flops, std::max(0.0, intensity) * device.bandwidth_Bps);
 }
 
-double rooflineNs(const OpCost &cost, const DeviceSpec &device) noexcept {
+double rooflineNs(const OpCost& cost, const DeviceSpec& device) noexcept {
     const Times times = timesOf(cost, device);
     return std::max(times.memory_ns, times.compute_ns);
 }
@@ -43,7 +45,7 @@ double rooflineNs(const OpCost &cost, const DeviceSpec &device) noexcept {
 // Launch: the work is shorter than five launches (the launch costs more than a fifth of it) *and* takes more than twice
 // what the roofline allows: a short product that runs near its peak is not bound by its launch. Otherwise the longer of
 // the two roofline times decides, which is the comparison of the intensity with the ridge point of the arithmetic used.
-Bound boundOf(const OpCost &cost, double time_ns, const DeviceSpec &device) noexcept {
+Bound boundOf(const OpCost& cost, double time_ns, const DeviceSpec& device) noexcept {
     if (!cost.bytes_known && !cost.flops_known) return Bound::Unknown;
     const Times times = timesOf(cost, device);
     const double least = std::max(times.memory_ns, times.compute_ns);

@@ -14,11 +14,11 @@ enum class Bound : std::uint8_t { Unknown, Memory, Compute, Launch };
 [[nodiscard]] std::string_view nameOf(Bound bound) noexcept; // "memory" ...
 
 // Highest FLOP/s that the device allows at an intensity (FLOP/byte).
-[[nodiscard]] double roof(const DeviceSpec &device, double intensity, double peak_flops) noexcept;
-// Launch when the work is so short that the launch costs more than a fifth of it (article, 3.3: < 50 us at 10 us) and the
-// roofline says it could be far shorter; else memory or compute by the ridge point. Documented in the .cpp.
-[[nodiscard]] Bound boundOf(const OpCost &cost, double time_ns, const DeviceSpec &device) noexcept;
+[[nodiscard]] double roof(const DeviceSpec& device, double intensity, double peak_flops) noexcept;
+// Launch when the work is so short that the launch costs more than a fifth of it (article, 3.3: < 50 us at 10 us) and
+// the roofline says it could be far shorter; else memory or compute by the ridge point. Documented in the .cpp.
+[[nodiscard]] Bound boundOf(const OpCost& cost, double time_ns, const DeviceSpec& device) noexcept;
 // Shortest time (ns) the roofline allows for this cost.
-[[nodiscard]] double rooflineNs(const OpCost &cost, const DeviceSpec &device) noexcept;
+[[nodiscard]] double rooflineNs(const OpCost& cost, const DeviceSpec& device) noexcept;
 
 } // namespace fusescope

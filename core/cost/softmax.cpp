@@ -6,8 +6,8 @@
 namespace fusescope {
 namespace {
 
-bool forwardSoftmax(const OpCall &call, OpCost &cost) {
-    const TensorMeta *in = call.tensor(0);
+bool forwardSoftmax(const OpCall& call, OpCost& cost) {
+    const TensorMeta* in = call.tensor(0);
     if (in == nullptr) return false;
     const bool widened = call.name.front() == '_' && call.flag(2, "half_to_float");
     const TensorMeta out = call.output(in->sizes, widened ? DType::Float32 : in->dtype);
@@ -15,14 +15,16 @@ bool forwardSoftmax(const OpCall &call, OpCost &cost) {
     return true;
 }
 
-bool backwardSoftmax(const OpCall &call, bool logarithmic, OpCost &cost) {
+bool backwardSoftmax(const OpCall& call, bool logarithmic, OpCost& cost) {
     const TensorMeta *grad = call.tensor(0), *output = call.tensor(1);
     if (grad == nullptr || output == nullptr) return false;
     // input_dtype (c10's numbers: 5 = half, 15 = bfloat16, 6 = float) says what the gradient is cast to.
     DType type = grad->dtype;
     const std::string_view input = call.text(3, "input_dtype");
-    if (input == "15") type = DType::BFloat16;
-    else if (input == "5") type = DType::Float16;
+    if (input == "15")
+        type = DType::BFloat16;
+    else if (input == "5")
+        type = DType::Float16;
     const TensorMeta out = call.output(grad->sizes, type);
     fill(cost, 4 * elementsOf(*grad), grad->bytes() + output->bytes(), denseBytes(out), grad->dtype,
          logarithmic ? "4n: dy - exp(y)*sum(dy)" : "4n: y*(dy - sum(y*dy))");
@@ -30,7 +32,7 @@ bool backwardSoftmax(const OpCall &call, bool logarithmic, OpCost &cost) {
 }
 
 // One value per row is picked out of [N, C].
-bool nllLoss(const OpCall &call, bool backward, OpCost &cost) {
+bool nllLoss(const OpCall& call, bool backward, OpCost& cost) {
     const std::size_t first = backward ? 1 : 0;
     const TensorMeta *in = call.tensor(first), *target = call.tensor(first + 1);
     if (in == nullptr || target == nullptr) return false;
@@ -43,23 +45,25 @@ bool nllLoss(const OpCall &call, bool backward, OpCost &cost) {
     return true;
 }
 
-bool crossEntropy(const OpCall &call, OpCost &cost) {
+bool crossEntropy(const OpCall& call, OpCost& cost) {
     const TensorMeta *in = call.tensor(0), *target = call.tensor(1);
     if (in == nullptr || target == nullptr) return false;
-    fill(cost, 5 * elementsOf(*in) + 2 * elementsOf(*target), 1 * in->bytes() + target->bytes() + elementsOf(*target) * sizeOf(in->dtype),
-         denseBytes(*in), in->dtype, "5n + 2 per row: log_softmax (written), then pick and add");
+    fill(cost, 5 * elementsOf(*in) + 2 * elementsOf(*target),
+         1 * in->bytes() + target->bytes() + elementsOf(*target) * sizeOf(in->dtype), denseBytes(*in), in->dtype,
+         "5n + 2 per row: log_softmax (written), then pick and add");
     return true;
 }
 
 } // namespace
 
-bool softmaxCost(const OpCall &call, OpCost &cost) {
-    if (call.name == "_softmax" || call.name == "softmax" || call.name == "_log_softmax" || call.name == "log_softmax" ||
-        call.name == "_safe_softmax")
+bool softmaxCost(const OpCall& call, OpCost& cost) {
+    if (call.name == "_softmax" || call.name == "softmax" || call.name == "_log_softmax" ||
+        call.name == "log_softmax" || call.name == "_safe_softmax")
         return forwardSoftmax(call, cost);
     if (call.name == "_softmax_backward_data") return backwardSoftmax(call, false, cost);
     if (call.name == "_log_softmax_backward_data") return backwardSoftmax(call, true, cost);
-    if (call.name == "nll_loss_forward" || call.name == "nll_loss" || call.name == "nll_loss_nd" || call.name == "nll_loss2d_forward")
+    if (call.name == "nll_loss_forward" || call.name == "nll_loss" || call.name == "nll_loss_nd" ||
+        call.name == "nll_loss2d_forward")
         return nllLoss(call, false, cost);
     if (call.name == "nll_loss_backward" || call.name == "nll_loss2d_backward") return nllLoss(call, true, cost);
     if (call.name == "cross_entropy_loss") return crossEntropy(call, cost);

@@ -31,6 +31,8 @@ struct Instance {
     std::vector<NodeId> nodes;              // graph nodes, topological; empty when matched on the trace alone
     std::vector<KernelId> forward, backward; // kernels of the analysed step, in time order
     double forward_ns = 0, backward_ns = 0; // sum of their durations
+    double idle_ns = 0;                     // GPU waits between them, where that is what the region costs (else 0)
+    Range predicted_ns, saving_ns;          // of forward_ns + backward_ns + idle_ns
     OpCost now;                             // forward + backward, as run (sum over kernels, or nodes without a trace)
     OpCost fused;                           // forward + backward, as one kernel each: external inputs and outputs only
     int fused_kernels = 1;                  // kernels when fused, forward + backward
@@ -48,7 +50,8 @@ struct Finding {
     std::vector<Instance> instances;
     double kernels_now = 0;         // per instance, forward + backward (mean)
     double kernels_fused = 0;
-    double time_ns = 0;             // per step, all instances, forward + backward
+    double time_ns = 0;             // per step, all instances, forward + backward + idle_ns
+    double idle_ns = 0;             // part of time_ns: the GPU waits for launches between these kernels (0: it does not)
     Range predicted_ns;             // per step once fused
     Range saving_ns;                // time - predicted, 0 <= saving <= time
     double step_share = 0;          // expected saving / step time; 0 without a trace
@@ -56,13 +59,22 @@ struct Finding {
     bool time_estimated = false;    // no trace: times come from the roofline
     Verdict verdict = Verdict::Marginal;
     std::vector<std::string> reasons;   // plain sentences: why this saving, why this verdict
+    std::vector<std::string> near_misses; // "pow_1: mean does not average over the last dimension alone"
     std::vector<std::string> conflicts; // ids of findings that share kernels or nodes
     std::vector<std::string> modules;   // module paths, folds as "model.layers.*.mlp"
     std::vector<std::string> source;    // "modeling_qwen3.py:63"
 };
 
-struct Plan { // the best set of findings that do not overlap
-    std::vector<std::string> findings;  // ids, by saving
+// Findings overlap as wholes (four of nine RMSNorms also belong to add + norm), so the plan chooses among instances: no two
+// chosen instances share a kernel or a node, and a finding takes part with those of its instances that were chosen.
+struct PlanPart {
+    std::string finding;                  // id
+    std::vector<std::uint32_t> instances; // chosen ones, indices into Finding::instances
+    Range saving_ns;                      // of these
+};
+struct Plan { // the best set of instances that do not overlap
+    std::vector<std::string> findings;  // ids, by saving within the plan
+    std::vector<PlanPart> parts;        // parallel to findings
     double step_ns = 0;                 // measured
     Range predicted_step_ns;
 };

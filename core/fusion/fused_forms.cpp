@@ -38,11 +38,9 @@ bool tellsBackward(std::string_view kernel) {
     return false;
 }
 
-bool inHeads(Pattern pattern) { return pattern == Pattern::Attention; }
-
 void setShape(Pattern pattern, const TensorMeta& first, const TensorMeta* second, Geometry& shape) {
     if (elements(first) <= 0 || first.sizes.empty()) return;
-    if (inHeads(pattern)) {
+    if (pattern == Pattern::Attention) {
         if (first.sizes.size() != 4 || second == nullptr || second->sizes.size() != 4) return;
         shape.dtype = first.dtype;
         shape.batch = static_cast<double>(first.sizes[0]);
@@ -78,7 +76,7 @@ std::vector<bool> rowsTaken(const StepOps& trace, const Matches& out, Pattern pa
 }
 
 // q and k of one layer, rotated by kernels of their own, are one instance: no attention runs between them.
-void joinRotations(const StepOps& trace, const Matches& attention, std::vector<Match>& found) {
+void joinRotations(const Matches& attention, std::vector<Match>& found) {
     std::vector<std::uint32_t> borders;
     for (const Match& match : attention.found)
         if (match.pattern == Pattern::Attention && !match.ops.empty()) borders.push_back(match.ops.front());
@@ -99,7 +97,15 @@ void joinRotations(const StepOps& trace, const Matches& attention, std::vector<M
         }
     }
     found = std::move(joined);
-    (void)trace;
+}
+
+// The optimizer's step is one piece of work, however many kernels it takes.
+void joinAll(std::vector<Match>& found) {
+    for (std::size_t i = 1; i < found.size(); ++i) {
+        found[0].ops.insert(found[0].ops.end(), found[i].ops.begin(), found[i].ops.end());
+        found[0].kernels.insert(found[0].kernels.end(), found[i].kernels.begin(), found[i].kernels.end());
+    }
+    if (found.size() > 1) found.resize(1);
 }
 
 } // namespace
@@ -150,7 +156,8 @@ void matchFusedForms(const StepOps& trace, Matches& out) {
             if (!by_op) match.note = "known by its kernel's name";
             found.push_back(std::move(match));
         }
-        if (entry.pattern == Pattern::Rope) joinRotations(trace, out, found);
+        if (entry.pattern == Pattern::Rope) joinRotations(out, found);
+        if (entry.pattern == Pattern::Optimizer) joinAll(found);
         out.found.insert(out.found.end(), found.begin(), found.end());
     }
 }

@@ -41,6 +41,11 @@ bool isProjection(const GraphFlow& g, ValueId value) {
     return code == OpCode::Linear || code == OpCode::Matmul || code == OpCode::Split || code == OpCode::Slice;
 }
 
+// Decomposed graphs multiply [B, T, N] made from [B*T, N]: rows of one length, as many of them.
+bool sameRows(const TensorMeta& a, const TensorMeta& b) {
+    return lastSize(a) == lastSize(b) && elements(a) == elements(b);
+}
+
 void setShape(Match& match, const TensorMeta& meta) {
     match.shape.dtype = meta.dtype;
     match.shape.width = lastSize(meta);
@@ -64,7 +69,7 @@ void matchSwiGlu(const GraphFlow& graph, Matches& out) {
             sortNodes(match.nodes);
             std::string reason;
             if (!isProjection(graph, gate) || !isProjection(graph, up)) reason = "gate and up are no projections";
-            else if (!sameSizes(graph.meta(gate), graph.meta(up))) reason = "gate and up differ in shape";
+            else if (!sameRows(graph.meta(gate), graph.meta(up))) reason = "gate and up differ in shape";
             else if (graph.meta(gate).dtype != graph.meta(up).dtype)
                 reason = "gate is " + std::string(shortName(graph.meta(gate).dtype)) + " and up " +
                          std::string(shortName(graph.meta(up).dtype));

@@ -28,7 +28,8 @@ GraphViewState defaultView(const ModelGraph& graph) {
     const FoldGroup* layers = nullptr;
     std::uint64_t most = 0;
     for (const FoldGroup& fold : tree.folds) {
-        const std::uint64_t covers = static_cast<std::uint64_t>(weight[fold.members.front().index()]) * fold.members.size();
+        const std::uint64_t covers =
+            static_cast<std::uint64_t>(weight[fold.members.front().index()]) * fold.members.size();
         if (covers > most) {
             most = covers;
             layers = &fold;
@@ -38,7 +39,8 @@ GraphViewState defaultView(const ModelGraph& graph) {
         for (ModuleId m = tree.at(fold.members.front()).parent; m.valid(); m = tree.at(m).parent)
             nested = nested || tree.at(m).fold_group < tree.folds.size();
         if (nested) continue;
-        for (ModuleId m = tree.at(fold.members.front()).parent; m.valid(); m = tree.at(m).parent) view.expanded.insert(m);
+        for (ModuleId m = tree.at(fold.members.front()).parent; m.valid(); m = tree.at(m).parent)
+            view.expanded.insert(m);
     }
     if (layers) {
         view.expanded.insert(layers->members.front());

@@ -16,13 +16,16 @@ public:
         children_.resize(request.cluster_parents.size());
         for (std::size_t c = 0; c < request.cluster_parents.size(); ++c) {
             const std::int32_t parent = request.cluster_parents[c];
-            if (parent >= 0 && static_cast<std::size_t>(parent) < c) children_[static_cast<std::size_t>(parent)].push_back(c);
-            else top_.push_back(c);
+            if (parent >= 0 && static_cast<std::size_t>(parent) < c)
+                children_[static_cast<std::size_t>(parent)].push_back(c);
+            else
+                top_.push_back(c);
         }
         boxes_.resize(request.cluster_parents.size());
         for (std::size_t b = 0; b < request.boxes.size(); ++b) {
             const std::int32_t cluster = request.boxes[b].cluster;
-            if (cluster >= 0 && static_cast<std::size_t>(cluster) < boxes_.size()) boxes_[static_cast<std::size_t>(cluster)].push_back(b);
+            if (cluster >= 0 && static_cast<std::size_t>(cluster) < boxes_.size())
+                boxes_[static_cast<std::size_t>(cluster)].push_back(b);
         }
     }
 
@@ -61,7 +64,9 @@ public:
 private:
     // Depth first without recursion: the nesting comes from a file.
     void clusters() {
-        struct Open { std::size_t cluster, next; };
+        struct Open {
+            std::size_t cluster, next;
+        };
         std::vector<Open> stack;
         const auto open = [&](std::size_t c) {
             out_.append("  subgraph cluster_").append(std::to_string(c)).append(" {\n    margin=");
@@ -124,7 +129,8 @@ private:
 
     // An empty table is a label of a known size without asking for a font.
     void spacer(double width, double height) {
-        out_.append("<<TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLPADDING=\"0\" CELLSPACING=\"0\" FIXEDSIZE=\"TRUE\" WIDTH=\"");
+        out_.append(
+            "<<TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLPADDING=\"0\" CELLSPACING=\"0\" FIXEDSIZE=\"TRUE\" WIDTH=\"");
         out_.append(std::to_string(std::lround(std::ceil(width)))).append("\" HEIGHT=\"");
         out_.append(std::to_string(std::lround(std::ceil(height)))).append("\"><TR><TD></TD></TR></TABLE>>");
     }
@@ -135,16 +141,20 @@ private:
         std::array<char, 32> buffer{};
         const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), std::isfinite(value) ? value : 0.0,
                                        std::chars_format::fixed, 4);
-        if (end.ec == std::errc()) out_.append(buffer.data(), end.ptr);
-        else out_ += '0';
+        if (end.ec == std::errc())
+            out_.append(buffer.data(), end.ptr);
+        else
+            out_ += '0';
     }
 
     void quoted(std::string_view text) {
         out_ += '"';
         for (const char c : text) {
             if (c == '"' || c == '\\') out_ += '\\';
-            if (c == '\n') out_ += "\\n";
-            else if (static_cast<unsigned char>(c) >= 0x20) out_ += c;
+            if (c == '\n')
+                out_ += "\\n";
+            else if (static_cast<unsigned char>(c) >= 0x20)
+                out_ += c;
         }
         out_ += '"';
     }

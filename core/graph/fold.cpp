@@ -28,8 +28,10 @@ void addText(Hash128& hash, std::string_view text, bool mentions_symbols) {
     std::string plain;
     bool skipping = false;
     for (const char c : text) {
-        if (c == '%') skipping = true;
-        else if (c == ',' || c == ']' || c == ')' || c == ' ') skipping = false;
+        if (c == '%')
+            skipping = true;
+        else if (c == ',' || c == ']' || c == ')' || c == ' ')
+            skipping = false;
         if (!skipping || c == '%') plain += c;
     }
     hash.add(plain);
@@ -154,7 +156,8 @@ void findFolds(ModelGraph& graph) {
     for (std::size_t parent = 0; parent < tree.modules.size(); ++parent) {
         numbered.clear();
         for (const ModuleId child : tree.modules[parent].children)
-            if (const long long number = layerNumber(tree.at(child).name); number >= 0) numbered.emplace_back(number, child);
+            if (const long long number = layerNumber(tree.at(child).name); number >= 0)
+                numbered.emplace_back(number, child);
         if (numbered.size() < 2) continue;
         std::sort(numbered.begin(), numbered.end());
 

@@ -12,7 +12,8 @@
 namespace fusescope {
 namespace {
 
-// Bounds for hostile files, far above any real model: names and paths of Qwen3-235B stay under 200 characters and 12 levels.
+// Bounds for hostile files, far above any real model: names and paths of Qwen3-235B stay under 200 characters and 12
+// levels.
 constexpr std::size_t kMaxNodes = std::size_t{1} << 24;
 constexpr std::size_t kMaxValues = std::size_t{1} << 26;
 constexpr std::size_t kMaxModules = std::size_t{1} << 20;
@@ -23,9 +24,10 @@ constexpr std::size_t kMaxOutputs = 0xFFFF;
 
 struct GraphBuilder::Impl {
     ModelGraph graph;
-    std::unordered_map<std::uint32_t, ValueId> value_by_name;    // StringId of the name
-    std::unordered_map<std::string, ModuleId> module_by_path;    // cleaned
-    std::unordered_map<std::string, ModuleId> module_by_raw;     // as written: cleaning each frame of each node would be slow
+    std::unordered_map<std::uint32_t, ValueId> value_by_name; // StringId of the name
+    std::unordered_map<std::string, ModuleId> module_by_path; // cleaned
+    std::unordered_map<std::string, ModuleId>
+        module_by_raw; // as written: cleaning each frame of each node would be slow
     std::unordered_map<std::string, std::uint32_t> by_storage;   // parameter that owns the storage
     std::unordered_map<std::string, std::uint32_t> by_parameter; // qualified name
     std::map<std::string, GraphProblem, std::less<>> problems;
@@ -52,7 +54,8 @@ struct GraphBuilder::Impl {
         if (found != module_by_path.end()) return found->second;
         ModuleTree& tree = graph.modules;
         if (tree.modules.size() >= kMaxModules) {
-            problem("too many modules", "the file names more than a million modules; the rest is shown in their parents");
+            problem("too many modules",
+                    "the file names more than a million modules; the rest is shown in their parents");
             return parent;
         }
         const ModuleId id(tree.modules.size());
@@ -69,13 +72,14 @@ struct GraphBuilder::Impl {
 
     // The module of a cleaned path, made with all its parents.
     ModuleId ensure(std::string_view path) {
-        if (const auto found = module_by_path.find(std::string(path)); found != module_by_path.end()) return found->second;
+        if (const auto found = module_by_path.find(std::string(path)); found != module_by_path.end())
+            return found->second;
         ModuleId module(std::size_t{0});
         std::size_t begin = 0;
         for (std::size_t depth = 0; begin <= path.size() && !path.empty(); ++depth) {
             if (depth == kMaxDepth) {
-                problem("deep module path", "a module path of more than 64 levels was cut: " +
-                                                std::string(path.substr(0, 80)) + "...");
+                problem("deep module path",
+                        "a module path of more than 64 levels was cut: " + std::string(path.substr(0, 80)) + "...");
                 break;
             }
             const std::size_t end = std::min(path.find('.', begin), path.size());
@@ -118,7 +122,8 @@ struct GraphBuilder::Impl {
         tree.parameters.push_back(std::move(parameter));
         by_parameter.emplace(qualified_name, index);
         const std::size_t dot = qualified_name.rfind('.');
-        const std::string owner = dot == std::string_view::npos ? std::string() : cleanModulePath(qualified_name.substr(0, dot));
+        const std::string owner =
+            dot == std::string_view::npos ? std::string() : cleanModulePath(qualified_name.substr(0, dot));
         tree.modules[ensure(owner).index()].parameters.push_back(index);
         return index;
     }
@@ -300,9 +305,11 @@ ValueId GraphBuilder::find(std::string_view value_name) const {
 void GraphBuilder::problem(std::string_view kind, std::string_view message) { impl_->problem(kind, message); }
 
 Result<ModelGraph> GraphBuilder::finish() && {
-    if (!impl_->broken.empty()) return Error{ErrorCode::Internal, "outputs pushed one after another", impl_->broken, {}};
+    if (!impl_->broken.empty())
+        return Error{ErrorCode::Internal, "outputs pushed one after another", impl_->broken, {}};
     if (impl_->full)
-        return Error{ErrorCode::Limit, "a graph of at most 16 million operators and 64 million values", "more than that", {}};
+        return Error{
+            ErrorCode::Limit, "a graph of at most 16 million operators and 64 million values", "more than that", {}};
     impl_->nameContainers();
     impl_->orderChildren();
     impl_->makeConsumers();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A 128-bit running hash for cache keys and for telling identical layers. Not cryptographic. Stable between runs, machines
-// and versions of the standard library, so that its text may be stored.
+// A 128-bit running hash for cache keys and for telling identical layers. Not cryptographic. Stable between runs,
+// machines and versions of the standard library, so that its text may be stored.
 #pragma once
 
 #include <array>

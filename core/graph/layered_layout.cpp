@@ -17,13 +17,16 @@ constexpr double kMaxSide = 1e6; // sizes may come from another process
 double sane(double size, double least) { return std::isfinite(size) ? std::clamp(size, least, kMaxSide) : least; }
 
 // An edge within one container: the container, and the segment's place in its level.
-struct Piece { std::size_t container = 0, segment = 0; };
+struct Piece {
+    std::size_t container = 0, segment = 0;
+};
 
 // Containers are the clusters, and the whole picture as the last one. Elements are boxes, then clusters.
 class Layout {
 public:
     explicit Layout(const LayoutRequest& request)
-        : request_(request), boxes_(request.boxes.size()), clusters_(request.cluster_parents.size()), levels_(clusters_ + 1) {}
+        : request_(request), boxes_(request.boxes.size()), clusters_(request.cluster_parents.size()),
+          levels_(clusters_ + 1) {}
 
     LayoutResult run() {
         buildTree();
@@ -42,7 +45,8 @@ private:
             return parent >= 0 && static_cast<std::size_t>(parent) < c ? static_cast<std::size_t>(parent) : clusters_;
         }
         const std::int32_t cluster = request_.boxes[element].cluster;
-        return cluster >= 0 && static_cast<std::size_t>(cluster) < clusters_ ? static_cast<std::size_t>(cluster) : clusters_;
+        return cluster >= 0 && static_cast<std::size_t>(cluster) < clusters_ ? static_cast<std::size_t>(cluster)
+                                                                             : clusters_;
     }
 
     void buildTree() {
@@ -81,7 +85,8 @@ private:
         for (std::size_t i = 0; i < request_.edges.size(); ++i) {
             const LayoutRequest::Edge& edge = request_.edges[i];
             if (edge.from >= edge.to || edge.to >= boxes_) continue;
-            if (best[edge.to] == request_.edges.size() || request_.edges[best[edge.to]].from < edge.from) best[edge.to] = i;
+            if (best[edge.to] == request_.edges.size() || request_.edges[best[edge.to]].from < edge.from)
+                best[edge.to] = i;
         }
         std::vector<bool> main(request_.edges.size() + 1, false);
         for (const std::size_t edge : best) main[edge] = true;
@@ -125,7 +130,8 @@ private:
                 std::swap(up, down);
             }
             const auto at = [&](std::size_t element) { return static_cast<std::int32_t>(place_of_[element]); };
-            for (const std::size_t element : up) pieces_[i].push_back(addSegment(container_[element], at(element), Segment::kBorder, main_road[i]));
+            for (const std::size_t element : up)
+                pieces_[i].push_back(addSegment(container_[element], at(element), Segment::kBorder, main_road[i]));
             main_piece_.push_back(pieces_[i].size());
             pieces_[i].push_back(addSegment(container_[a], at(a), at(b), main_road[i]));
             for (std::size_t k = down.size(); k-- > 0;)
@@ -134,7 +140,8 @@ private:
         gap_ = std::max(sane(request_.rank_gap, 1), tallest_label > 0 ? tallest_label + 12 : 0);
         // Where an inner cluster hands an edge on is known once that cluster is laid out: arrange() fills the offsets.
         for (std::size_t i = 0; i < pieces_.size(); ++i)
-            for (std::size_t k = 0; k + 1 < pieces_[i].size(); ++k) joints_.push_back({pieces_[i][k], pieces_[i][k + 1]});
+            for (std::size_t k = 0; k + 1 < pieces_[i].size(); ++k)
+                joints_.push_back({pieces_[i][k], pieces_[i][k + 1]});
         joints_of_.resize(clusters_);
         for (std::size_t j = 0; j < joints_.size(); ++j) {
             const auto& [upper, lower] = joints_[j];
@@ -156,7 +163,8 @@ private:
             } else {
                 const std::size_t inner = element - boxes_;
                 box.width = outerWidth(inner);
-                box.height = levels_[inner].height + sane(request_.cluster_header, 0) + sane(request_.cluster_margin, 0);
+                box.height =
+                    levels_[inner].height + sane(request_.cluster_header, 0) + sane(request_.cluster_margin, 0);
             }
         }
         level.arrange();
@@ -210,8 +218,10 @@ private:
         result_.edges.resize(request_.edges.size());
         std::size_t routed = 0;
         for (std::size_t i = 0; i < request_.edges.size(); ++i) {
-            if (pieces_[i].empty()) loop(i);
-            else route(i, main_piece_[routed++], origin);
+            if (pieces_[i].empty())
+                loop(i);
+            else
+                route(i, main_piece_[routed++], origin);
             const double half = sane(request_.edges[i].label_width, 0) / 2;
             result_.width = std::max(result_.width, result_.edges[i].label.x + half);
         }
@@ -222,8 +232,11 @@ private:
         const std::size_t from = backward_[i] ? request_.edges[i].to : request_.edges[i].from;
         const std::size_t to = backward_[i] ? request_.edges[i].from : request_.edges[i].to;
         const LayoutRect &start = result_.boxes[from], &end = result_.boxes[to];
-        const auto absolute = [&](const Piece& piece, const std::vector<double>& x) { return x[piece.segment] + origin[piece.container].x; };
-        out.path.push_back({absolute(pieces_[i].front(), levels_[pieces_[i].front().container].from_x), start.y + start.height});
+        const auto absolute = [&](const Piece& piece, const std::vector<double>& x) {
+            return x[piece.segment] + origin[piece.container].x;
+        };
+        out.path.push_back(
+            {absolute(pieces_[i].front(), levels_[pieces_[i].front().container].from_x), start.y + start.height});
         Point label_from = out.path.back();
         std::size_t label_at = 0; // the point before the gap with the label
         for (std::size_t k = 0; k < pieces_[i].size(); ++k) {
@@ -239,7 +252,8 @@ private:
             const double bottom = piece.container < clusters_
                                       ? result_.clusters[piece.container].y + result_.clusters[piece.container].height
                                       : 0;
-            if (segment.to == Segment::kBorder) out.path.push_back({level.to_x[piece.segment] + zero.x, bottom});
+            if (segment.to == Segment::kBorder)
+                out.path.push_back({level.to_x[piece.segment] + zero.x, bottom});
             else if (k + 1 < pieces_[i].size()) {
                 const std::size_t inner = pieces_[i][k + 1].container;
                 out.path.push_back({level.to_x[piece.segment] + zero.x, result_.clusters[inner].y});

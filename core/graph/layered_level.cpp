@@ -43,7 +43,8 @@ private:
         std::vector<bool> has_input(count, false);
         for (const Segment& s : level_.segments) {
             if (s.to >= 0) has_input[static_cast<std::size_t>(s.to)] = true;
-            if (s.from >= 0 && s.to >= 0) below[static_cast<std::size_t>(s.from)].push_back(static_cast<std::size_t>(s.to));
+            if (s.from >= 0 && s.to >= 0)
+                below[static_cast<std::size_t>(s.from)].push_back(static_cast<std::size_t>(s.to));
         }
         // Segments point to later boxes, so one walk in order finds the longest ways.
         for (std::size_t b = 0; b < count; ++b)
@@ -76,7 +77,8 @@ private:
         for (std::size_t b = 0; b < level_.boxes.size(); ++b)
             (void)addItem(static_cast<std::int32_t>(b), rank_[b], level_.boxes[b].width, level_.boxes[b].height);
         std::size_t bends = 0;
-        for (const Segment& s : level_.segments) bends += static_cast<std::size_t>(std::max(0, toRank(s) - fromRank(s)));
+        for (const Segment& s : level_.segments)
+            bends += static_cast<std::size_t>(std::max(0, toRank(s) - fromRank(s)));
         const bool straight = bends > kMaxBends;
         chains_.resize(level_.segments.size());
         for (std::size_t i = 0; i < level_.segments.size(); ++i) {
@@ -85,7 +87,8 @@ private:
             chain.push_back(s.from >= 0 ? static_cast<std::size_t>(s.from) : addItem(-1, -1, 0, 0));
             if (!straight)
                 for (std::int32_t r = fromRank(s) + 1; r < toRank(s); ++r) chain.push_back(addItem(-1, r, 0, 0));
-            chain.push_back(s.to >= 0 ? static_cast<std::size_t>(s.to) : addItem(-1, static_cast<std::int32_t>(ranks_), 0, 0));
+            chain.push_back(s.to >= 0 ? static_cast<std::size_t>(s.to)
+                                      : addItem(-1, static_cast<std::int32_t>(ranks_), 0, 0));
             for (std::size_t k = 0; k + 1 < chain.size(); ++k) {
                 Link link;
                 link.upper = chain[k];
@@ -107,7 +110,9 @@ private:
         }
     }
 
-    [[nodiscard]] std::int32_t fromRank(const Segment& s) const { return s.from >= 0 ? rank_[static_cast<std::size_t>(s.from)] : -1; }
+    [[nodiscard]] std::int32_t fromRank(const Segment& s) const {
+        return s.from >= 0 ? rank_[static_cast<std::size_t>(s.from)] : -1;
+    }
     [[nodiscard]] std::int32_t toRank(const Segment& s) const {
         return s.to >= 0 ? rank_[static_cast<std::size_t>(s.to)] : static_cast<std::int32_t>(ranks_);
     }
@@ -166,7 +171,10 @@ private:
     // Puts a row as near as its order allows to where its neighbours want it: least squares with minimal distances,
     // solved exactly by pooling neighbours that push each other.
     void settle(const std::vector<std::size_t>& row, bool down, bool both) {
-        struct Pool { double sum, weight, first; std::size_t count; };
+        struct Pool {
+            double sum, weight, first;
+            std::size_t count;
+        };
         std::vector<Pool> pools;
         std::vector<double> shift(row.size(), 0);
         for (std::size_t i = 0; i < row.size(); ++i) {
@@ -176,7 +184,8 @@ private:
                 for (const std::size_t l : near) {
                     const Link& link = links_[l];
                     const double own = upper ? link.lower_offset : link.upper_offset;
-                    const double other = upper ? items_[link.upper].x + link.upper_offset : items_[link.lower].x + link.lower_offset;
+                    const double other =
+                        upper ? items_[link.upper].x + link.upper_offset : items_[link.lower].x + link.lower_offset;
                     wish += link.weight * (other - own);
                     weight += link.weight;
                 }
@@ -219,7 +228,8 @@ private:
                 return lower ? items_[chain[1]].x + (chain.size() == 2 ? s.to_offset : 0)
                              : items_[chain[chain.size() - 2]].x + (chain.size() == 2 ? s.from_offset : 0);
             };
-            std::stable_sort(ends.begin(), ends.end(), [&](std::size_t a, std::size_t b) { return towards(a) < towards(b); });
+            std::stable_sort(ends.begin(), ends.end(),
+                             [&](std::size_t a, std::size_t b) { return towards(a) < towards(b); });
             const double step = std::min(20.0, 0.7 * level_.boxes[box].width / static_cast<double>(ends.size()));
             for (std::size_t k = 0; k < ends.size(); ++k) {
                 const double offset = (static_cast<double>(k) - static_cast<double>(ends.size() - 1) / 2) * step;

@@ -10,10 +10,10 @@ namespace fusescope {
 namespace {
 
 // Sizes in pixels at zoom 1: the only place that knows how large text is. Generous, so that any usual sans serif fits.
-constexpr double kTitleChar = 8.0;     // 13 px, semi-bold
-constexpr double kSubtitleChar = 6.5;  // 11 px
-constexpr double kLabelChar = 6.0;     // 10 px
-constexpr double kPadding = 24.0;      // left and right together
+constexpr double kTitleChar = 8.0;    // 13 px, semi-bold
+constexpr double kSubtitleChar = 6.5; // 11 px
+constexpr double kLabelChar = 6.0;    // 10 px
+constexpr double kPadding = 24.0;     // left and right together
 constexpr double kGrid = 8.0;
 constexpr double kMinWidth = 72.0;
 constexpr double kOneLine = 32.0, kTwoLines = 40.0, kThreeLines = 56.0;
@@ -22,7 +22,8 @@ constexpr std::size_t kMaxChars = 60; // a longer text is cut when it is drawn
 
 // Characters, not bytes.
 double length(std::string_view text) {
-    const auto count = std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u; });
+    const auto count = std::count_if(text.begin(), text.end(),
+                                     [](char c) { return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u; });
     return static_cast<double>(std::min<std::size_t>(static_cast<std::size_t>(count), kMaxChars));
 }
 
@@ -50,7 +51,8 @@ LayoutRequest layoutRequest(const VisibleGraph& graph) {
     }
     for (const VisibleCluster& cluster : graph.clusters) {
         request.cluster_parents.push_back(cluster.parent);
-        request.cluster_widths.push_back(onGrid(length(cluster.title) * kTitleChar + badgeWidth(cluster.repeat) + kPadding));
+        request.cluster_widths.push_back(
+            onGrid(length(cluster.title) * kTitleChar + badgeWidth(cluster.repeat) + kPadding));
     }
     request.edges.reserve(graph.edges.size());
     for (const VisibleEdge& edge : graph.edges) {
@@ -86,7 +88,8 @@ std::string hashOf(const LayoutRequest& request) {
         number(edge.label_width);
         number(edge.label_height);
     }
-    for (const double gap : {request.node_gap, request.rank_gap, request.cluster_margin, request.cluster_header}) number(gap);
+    for (const double gap : {request.node_gap, request.rank_gap, request.cluster_margin, request.cluster_header})
+        number(gap);
     return hash.hex();
 }
 

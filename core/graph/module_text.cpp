@@ -68,14 +68,15 @@ ModuleText ModuleTexts::of(ModuleId id) const {
     } else if (endsWith(type, "Norm") && weight) {
         text.print = tuple(weight->sizes);
         text.brief = product(weight->sizes);
-        // Written out, the norm adds eps to the mean square just before rsqrt; the fused operators take it as an argument.
+        // Written out, the norm adds eps to the mean square just before rsqrt; the fused operators take it as an
+        // argument.
         std::string_view eps;
         if (const NodeId root = findOp({"aten::rsqrt"}); root.valid()) {
             const ValueId sum = ops.operand(root, 0);
             const NodeId add = sum.valid() ? ops.at(sum).producer : NodeId{};
             if (add.valid() && ops.op(add) == "aten::add") eps = ops.argText(add, "other");
-        } else if (const NodeId fused = findOp({"aten::rms_norm", "aten::_fused_rms_norm", "aten::layer_norm",
-                                                "aten::native_layer_norm"});
+        } else if (const NodeId fused = findOp(
+                       {"aten::rms_norm", "aten::_fused_rms_norm", "aten::layer_norm", "aten::native_layer_norm"});
                    fused.valid()) {
             eps = ops.argText(fused, "eps");
         }

@@ -59,7 +59,8 @@ ValueId OpGraph::output(NodeId id, std::size_t i) const {
 
 ValueId OpGraph::operand(NodeId id, std::size_t i) const {
     for (const GraphArg& arg : argsOf(id)) {
-        if (arg.kind != ArgKind::Tensor && arg.kind != ArgKind::TensorList) continue; // sizes given as symbols: no operands
+        if (arg.kind != ArgKind::Tensor && arg.kind != ArgKind::TensorList)
+            continue; // sizes given as symbols: no operands
         if (i < arg.values) return valuesOf(arg)[i];
         i -= arg.values;
     }

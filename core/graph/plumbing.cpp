@@ -107,9 +107,7 @@ bool isStaticInput(const Value& value) {
 
 } // namespace
 
-bool isPlumbing(std::string_view op) noexcept {
-    return std::binary_search(kPlumbing.begin(), kPlumbing.end(), op);
-}
+bool isPlumbing(std::string_view op) noexcept { return std::binary_search(kPlumbing.begin(), kPlumbing.end(), op); }
 
 bool isDrawnThrough(const OpGraph& ops, NodeId node) {
     const std::string_view op = ops.op(node);

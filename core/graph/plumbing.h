@@ -8,10 +8,12 @@
 
 namespace fusescope {
 
-// isPlumbing() by name, and operators that do nothing with these arguments: dropout in evaluation, a cast to the same type.
+// isPlumbing() by name, and operators that do nothing with these arguments: dropout in evaluation, a cast to the same
+// type.
 [[nodiscard]] bool isDrawnThrough(const OpGraph& ops, NodeId node);
 
-// Per node: depends on no weight and no floating-point input. Masks, positions, rotary tables: the same for every batch.
+// Per node: depends on no weight and no floating-point input. Masks, positions, rotary tables: the same for every
+// batch.
 [[nodiscard]] std::vector<bool> staticNodes(const OpGraph& ops);
 
 } // namespace fusescope

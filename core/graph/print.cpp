@@ -31,7 +31,8 @@ public:
             std::string label = "(" + module.name + "): ";
             if (module.fold_group < tree_.folds.size()) {
                 const std::vector<ModuleId>& fold = tree_.folds[module.fold_group].members;
-                label = "(" + module.name + "-" + tree_.at(fold.back()).name + "): " + std::to_string(fold.size()) + " x ";
+                label =
+                    "(" + module.name + "-" + tree_.at(fold.back()).name + "): " + std::to_string(fold.size()) + " x ";
                 // The other members stand next to it: numbers in a row.
                 while (level.next < level.children.size() &&
                        tree_.at(level.children[level.next]).fold_group == module.fold_group)

@@ -12,10 +12,10 @@ namespace fusescope {
 
 // What every graph node becomes in the picture.
 enum class Fate : std::uint8_t {
-    Outside,  // not below the focus
-    Shown,    // as an operator, in its module's box, or in a group
-    Through,  // plumbing: edges pass
-    Folded,   // belongs to a layer that another one represents
+    Outside, // not below the focus
+    Shown,   // as an operator, in its module's box, or in a group
+    Through, // plumbing: edges pass
+    Folded,  // belongs to a layer that another one represents
 };
 
 struct VisibleBuild {
@@ -36,7 +36,7 @@ struct VisibleBuild {
     std::vector<ModuleId> closed_at;    // per module below the focus: the collapsed one that shows it; invalid = open
     std::vector<bool> inside;           // per module: below the focus
     std::vector<Fate> fate;
-    DType main_dtype = DType::Unknown;  // most weights have it: labels leave it out
+    DType main_dtype = DType::Unknown; // most weights have it: labels leave it out
 
     VisibleGraph out;
 

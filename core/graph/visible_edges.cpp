@@ -58,8 +58,8 @@ private:
     std::int32_t inputBox(ValueId value) {
         const Value& from = b_.ops.at(value);
         // Several values of one neighbour (cos and sin of the rotary embedding) share a box.
-        const std::string title = from.producer.valid() ? neighbourTitle(b_, from.producer)
-                                                        : std::string(b_.ops.strings.view(from.name));
+        const std::string title =
+            from.producer.valid() ? neighbourTitle(b_, from.producer) : std::string(b_.ops.strings.view(from.name));
         return border(VisibleKind::Input, inputs_, title, value);
     }
 
@@ -87,7 +87,8 @@ private:
             if (!value.producer.valid() || b_.fate[value.producer.index()] == Fate::Outside) continue;
             if (value.kind == ValueKind::Symbol) continue;
             std::string title;
-            if (value.is_graph_output) title = "output";
+            if (value.is_graph_output)
+                title = "output";
             else if (!whole)
                 for (const NodeId user : b_.ops.consumersOf(ValueId(v)))
                     if (b_.fate[user.index()] == Fate::Outside) {
@@ -101,7 +102,8 @@ private:
         }
     }
 
-    // Bookkeeping that nothing shown needs is not worth a box. Inputs come first and outputs last: the order of execution.
+    // Bookkeeping that nothing shown needs is not worth a box. Inputs come first and outputs last: the order of
+    // execution.
     void sortBoxes() {
         VisibleGraph& out = b_.out;
         std::vector<bool> tied(out.nodes.size(), false);
@@ -115,8 +117,9 @@ private:
                 if ((is == VisibleKind::Module ? VisibleKind::Op : is) == kind) order.push_back(i);
             }
         for (const std::size_t i : order) {
-            const bool loner = !tied[i] && i < inner_ && out.nodes[i].kind == VisibleKind::Op && b_.state.hide_plumbing &&
-                               b_.fixed[out.nodes[i].node.index()] && !b_.fixed_module[out.nodes[i].module.index()];
+            const bool loner = !tied[i] && i < inner_ && out.nodes[i].kind == VisibleKind::Op &&
+                               b_.state.hide_plumbing && b_.fixed[out.nodes[i].node.index()] &&
+                               !b_.fixed_module[out.nodes[i].module.index()];
             if (loner) continue;
             moved[i] = static_cast<std::int32_t>(kept.size());
             kept.push_back(std::move(out.nodes[i]));
@@ -139,8 +142,10 @@ private:
                 return shapeText(b_.ops.at(v).meta, b_.main_dtype) == text;
             });
             if (values.size() == 1 || text.empty()) continue;
-            if (alike) text = std::to_string(values.size()) + " × " + text;
-            else text += " + " + std::to_string(values.size() - 1) + " more";
+            if (alike)
+                text = std::to_string(values.size()) + " × " + text;
+            else
+                text += " + " + std::to_string(values.size() - 1) + " more";
         }
     }
 
@@ -168,8 +173,9 @@ ValueId VisibleBuild::rootOf(ValueId id) const {
         id = represented(id);
         const NodeId producer = ops.at(id).producer;
         if (!producer.valid()) return id;
-        const bool through = fate[producer.index()] == Fate::Through ||
-                             (fate[producer.index()] == Fate::Outside && state.hide_plumbing && isDrawnThrough(ops, producer));
+        const bool through =
+            fate[producer.index()] == Fate::Through ||
+            (fate[producer.index()] == Fate::Outside && state.hide_plumbing && isDrawnThrough(ops, producer));
         if (!through) return id;
         const ValueId operand = ops.operand(producer, 0);
         if (!operand.valid()) return id;

@@ -80,7 +80,8 @@ void VisibleBuild::mapFolds() {
         const std::vector<NodeId> twins = nodes.below(shown);
         for (std::size_t m = 1; m < members.size(); ++m) {
             const std::vector<NodeId> own = nodes.below(members[m]);
-            for (std::size_t i = 0; i < std::min(own.size(), twins.size()); ++i) representative[own[i].index()] = twins[i];
+            for (std::size_t i = 0; i < std::min(own.size(), twins.size()); ++i)
+                representative[own[i].index()] = twins[i];
             hidden_module[members[m].index()] = true;
         }
         // Everything below a hidden module is hidden; children stand after their parents.
@@ -99,8 +100,10 @@ void VisibleBuild::openModules() {
         const ModuleId id(m), parent = tree.modules[m].parent;
         inside[m] = id == focus || (parent.valid() && inside[parent.index()]);
         if (!inside[m] || id == focus) continue;
-        if (closed_at[parent.index()].valid()) closed_at[m] = closed_at[parent.index()];
-        else if (state.expanded.find(id) == state.expanded.end()) closed_at[m] = id;
+        if (closed_at[parent.index()].valid())
+            closed_at[m] = closed_at[parent.index()];
+        else if (state.expanded.find(id) == state.expanded.end())
+            closed_at[m] = id;
     }
     fixed_module.assign(tree.modules.size(), true);
     for (std::size_t n = 0; n < ops.nodes.size(); ++n)
@@ -114,15 +117,19 @@ void VisibleBuild::decideFates() {
     for (std::size_t n = 0; n < ops.nodes.size(); ++n) {
         const ModuleId module = ops.nodes[n].module;
         const bool plumbing = state.hide_plumbing && isDrawnThrough(ops, NodeId(n));
-        if (!inside[module.index()]) fate[n] = Fate::Outside;
-        else if (representative[n] != NodeId(n)) fate[n] = Fate::Folded;
-        else if (plumbing && !closed_at[module.index()].valid()) fate[n] = Fate::Through;
+        if (!inside[module.index()])
+            fate[n] = Fate::Outside;
+        else if (representative[n] != NodeId(n))
+            fate[n] = Fate::Folded;
+        else if (plumbing && !closed_at[module.index()].valid())
+            fate[n] = Fate::Through;
     }
 }
 
 void VisibleBuild::makeNodes(std::size_t section) {
     out.node_of.assign(ops.nodes.size(), -1);
-    // Bookkeeping that lies among real layers (the mask, the positions) becomes one box, if it is more than one operator.
+    // Bookkeeping that lies among real layers (the mask, the positions) becomes one box, if it is more than one
+    // operator.
     std::vector<std::size_t> bookkeeping(tree.modules.size(), 0), direct(tree.modules.size(), 0);
     const auto isBookkeeping = [&](std::size_t n) {
         const ModuleId module = ops.nodes[n].module;

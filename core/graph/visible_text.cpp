@@ -74,7 +74,8 @@ std::string operatorSubtitle(const ModelGraph& graph, NodeId node) {
     for (const GraphArg& arg : ops.argsOf(node)) {
         for (const ValueId value : ops.valuesOf(arg)) {
             const std::uint32_t parameter = ops.at(value).parameter;
-            if (parameter < graph.modules.parameters.size()) add(lastComponent(graph.modules.parameters[parameter].name));
+            if (parameter < graph.modules.parameters.size())
+                add(lastComponent(graph.modules.parameters[parameter].name));
         }
         const bool scalar = arg.kind == ArgKind::Scalar || (arg.kind == ArgKind::ScalarList && arg.values == 0);
         if (!scalar || arg.keyword || arg.values > 0 || scalars == 2) continue;
@@ -82,7 +83,8 @@ std::string operatorSubtitle(const ModelGraph& graph, NodeId node) {
         if (value == "True" || value == "False") continue;
         ++scalars;
         std::string_view shown = value;
-        if (shown.size() > 2 && shown.front() == '[' && shown.find(',') == std::string_view::npos) // "[-1]": one dimension
+        if (shown.size() > 2 && shown.front() == '[' &&
+            shown.find(',') == std::string_view::npos) // "[-1]": one dimension
             shown = shown.substr(1, shown.size() - 2);
         add(name == "dim" ? "dim " + shortNumber(shown) : shortNumber(shown));
     }

@@ -50,8 +50,8 @@ bool makePipe(Descriptor& read_end, Descriptor& write_end) {
     return true;
 }
 
-// Writing to a child that is gone must be an error here, not a signal that ends us. The signal is blocked in this thread only,
-// and one that arrived meanwhile is taken away.
+// Writing to a child that is gone must be an error here, not a signal that ends us. The signal is blocked in this
+// thread only, and one that arrived meanwhile is taken away.
 class WithoutSigpipe {
 public:
     WithoutSigpipe() {
@@ -68,7 +68,8 @@ public:
     ~WithoutSigpipe() {
         if (!was_pending_) {
             const timespec none{0, 0};
-            while (sigtimedwait(&pipe_, nullptr, &none) == -1 && errno == EINTR) {}
+            while (sigtimedwait(&pipe_, nullptr, &none) == -1 && errno == EINTR) {
+            }
         }
         pthread_sigmask(SIG_SETMASK, &before_, nullptr);
     }
@@ -118,7 +119,8 @@ public:
     int end(bool kill_it) {
         if (kill_it) kill(pid_, SIGKILL);
         int status = 0;
-        while (waitpid(pid_, &status, 0) == -1 && errno == EINTR) {}
+        while (waitpid(pid_, &status, 0) == -1 && errno == EINTR) {
+        }
         pid_ = -1;
         return status;
     }
@@ -155,8 +157,10 @@ Result<std::string> runChild(const std::vector<std::string>& command, std::strin
     const WithoutSigpipe guard;
     Child child;
     if (const int error = child.start(command, child_in.get(), child_out.get()); error != 0)
-        return Error{error == ENOENT ? ErrorCode::NotFound : ErrorCode::Unreadable, "the program " + name,
-                     "none that can be started (" + reason(error) + ")", {}};
+        return Error{error == ENOENT ? ErrorCode::NotFound : ErrorCode::Unreadable,
+                     "the program " + name,
+                     "none that can be started (" + reason(error) + ")",
+                     {}};
     child_in.close();
     child_out.close();
     for (const int fd : {to_child.get(), from_child.get()}) (void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
@@ -167,8 +171,10 @@ Result<std::string> runChild(const std::vector<std::string>& command, std::strin
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
         if (left <= 0) {
             (void)child.end(true);
-            return Error{ErrorCode::Limit, "an answer of " + name + " within " + std::to_string(timeout_ms) + " ms",
-                         "none; it was stopped", {}};
+            return Error{ErrorCode::Limit,
+                         "an answer of " + name + " within " + std::to_string(timeout_ms) + " ms",
+                         "none; it was stopped",
+                         {}};
         }
         std::array<pollfd, 2> wait{};
         wait[0] = {from_child.get(), POLLIN, 0};
@@ -189,7 +195,8 @@ Result<std::string> runChild(const std::vector<std::string>& command, std::strin
             if (got > 0) {
                 if (static_cast<std::size_t>(got) > max_output - output.size()) {
                     (void)child.end(true);
-                    return Error{ErrorCode::Limit, "at most " + std::to_string(max_output) + " bytes from " + name, "more", {}};
+                    return Error{
+                        ErrorCode::Limit, "at most " + std::to_string(max_output) + " bytes from " + name, "more", {}};
                 }
                 output.append(buffer.data(), static_cast<std::size_t>(got));
             } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
@@ -202,13 +209,17 @@ Result<std::string> runChild(const std::vector<std::string>& command, std::strin
     int status = 0;
     if (!child.endBy(deadline, status)) {
         (void)child.end(true);
-        return Error{ErrorCode::Limit, "the end of " + name + " within " + std::to_string(timeout_ms) + " ms",
-                     "a program that went on after its answer; it was stopped", {}};
+        return Error{ErrorCode::Limit,
+                     "the end of " + name + " within " + std::to_string(timeout_ms) + " ms",
+                     "a program that went on after its answer; it was stopped",
+                     {}};
     }
     if (WIFSIGNALED(status))
-        return Error{ErrorCode::Internal, "an answer of " + name, "its death by signal " + std::to_string(WTERMSIG(status)), {}};
+        return Error{
+            ErrorCode::Internal, "an answer of " + name, "its death by signal " + std::to_string(WTERMSIG(status)), {}};
     if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
-        return Error{ErrorCode::Internal, "an answer of " + name, "exit status " + std::to_string(WEXITSTATUS(status)), {}};
+        return Error{
+            ErrorCode::Internal, "an answer of " + name, "exit status " + std::to_string(WEXITSTATUS(status)), {}};
     return output;
 }
 

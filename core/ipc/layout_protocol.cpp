@@ -26,7 +26,8 @@ Error bad(std::string expected, std::string found) {
 
 std::optional<double> numberOf(Json json) {
     double number = 0;
-    if (json.get(number) != simdjson::SUCCESS || !std::isfinite(number) || std::fabs(number) > kMaxPixels) return std::nullopt;
+    if (json.get(number) != simdjson::SUCCESS || !std::isfinite(number) || std::fabs(number) > kMaxPixels)
+        return std::nullopt;
     return number;
 }
 
@@ -56,7 +57,8 @@ bool indexIn(double number, double least, std::size_t end) {
 }
 
 Result<Json> parse(simdjson::dom::parser& parser, std::string_view line) {
-    if (line.size() > kMaxLine) return Error{ErrorCode::Limit, "a line of at most 64 MiB", "a longer one", "layout protocol"};
+    if (line.size() > kMaxLine)
+        return Error{ErrorCode::Limit, "a line of at most 64 MiB", "a longer one", "layout protocol"};
     Json root;
     if (const auto error = parser.parse(line.data(), line.size(), true).get(root))
         return bad("one line of JSON", std::string("damaged JSON (") + simdjson::error_message(error) + ")");
@@ -80,7 +82,8 @@ void write(JsonWriter& json, const LayoutRect& r) {
 std::string encodeLayoutRequest(const LayoutRequest& request) {
     JsonWriter json;
     json.beginObject().key("boxes").beginArray();
-    for (const LayoutBox& box : request.boxes) json.beginArray().value(box.width).value(box.height).value(box.cluster).endArray();
+    for (const LayoutBox& box : request.boxes)
+        json.beginArray().value(box.width).value(box.height).value(box.cluster).endArray();
     json.endArray().key("cluster_parents").beginArray();
     for (const std::int32_t parent : request.cluster_parents) json.value(parent);
     json.endArray().key("cluster_widths").beginArray();
@@ -99,7 +102,8 @@ Result<LayoutRequest> decodeLayoutRequest(std::string_view line) {
     const Result<Json> root = parse(parser, line);
     if (!root) return root.error();
     LayoutRequest request;
-    const auto boxes = arrayOf(*root, "boxes"), parents = arrayOf(*root, "cluster_parents"), edges = arrayOf(*root, "edges");
+    const auto boxes = arrayOf(*root, "boxes"), parents = arrayOf(*root, "cluster_parents"),
+               edges = arrayOf(*root, "edges");
     if (!boxes || !parents || !edges) return bad("boxes, cluster_parents and edges", "not all of them");
     if (boxes->size() > kMaxBoxes || parents->size() > kMaxBoxes || edges->size() > kMaxEdges)
         return Error{ErrorCode::Limit, "at most 2,000 boxes and 20,000 edges", "more", "layout protocol"};
@@ -119,9 +123,11 @@ Result<LayoutRequest> decodeLayoutRequest(std::string_view line) {
         for (const Json item : *widths) request.cluster_widths.push_back(std::max(0.0, numberOf(item).value_or(0)));
     for (const Json item : *edges) {
         const auto edge = numbersOf<4>(item);
-        if (!edge || !indexIn((*edge)[0], 0, boxes->size()) || !indexIn((*edge)[1], 0, boxes->size()) || (*edge)[2] < 0 || (*edge)[3] < 0)
+        if (!edge || !indexIn((*edge)[0], 0, boxes->size()) || !indexIn((*edge)[1], 0, boxes->size()) ||
+            (*edge)[2] < 0 || (*edge)[3] < 0)
             return bad("an edge as [from, to, label width, label height]", "something else");
-        request.edges.push_back({static_cast<std::uint32_t>((*edge)[0]), static_cast<std::uint32_t>((*edge)[1]), (*edge)[2], (*edge)[3]});
+        request.edges.push_back(
+            {static_cast<std::uint32_t>((*edge)[0]), static_cast<std::uint32_t>((*edge)[1]), (*edge)[2], (*edge)[3]});
     }
     request.node_gap = member(*root, "node_gap", request.node_gap);
     request.rank_gap = member(*root, "rank_gap", request.rank_gap);
@@ -139,7 +145,14 @@ std::string encodeLayoutResult(const LayoutResult& result) {
     for (const LayoutRect& cluster : result.clusters) write(json, cluster);
     json.endArray().key("edges").beginArray();
     for (const LayoutResult::Edge& edge : result.edges) {
-        json.beginObject().key("label").beginArray().value(edge.label.x).value(edge.label.y).endArray().key("path").beginArray();
+        json.beginObject()
+            .key("label")
+            .beginArray()
+            .value(edge.label.x)
+            .value(edge.label.y)
+            .endArray()
+            .key("path")
+            .beginArray();
         for (const Point& point : edge.path) json.value(point.x).value(point.y);
         json.endArray().endObject();
     }
@@ -153,7 +166,10 @@ Result<LayoutResult> decodeLayoutResult(std::string_view line, const LayoutReque
     if (!root) return root.error();
     std::string_view text;
     if (root->at_key("error").get(text) == simdjson::SUCCESS)
-        return Error{ErrorCode::Internal, "a layout", "an error of fusescope-layout (" + std::string(text.substr(0, 500)) + ")", {}};
+        return Error{ErrorCode::Internal,
+                     "a layout",
+                     "an error of fusescope-layout (" + std::string(text.substr(0, 500)) + ")",
+                     {}};
     LayoutResult result;
     const auto boxes = arrayOf(*root, "boxes"), clusters = arrayOf(*root, "clusters"), edges = arrayOf(*root, "edges");
     if (!boxes || !clusters || !edges) return bad("boxes, clusters and edges", "not all of them");
@@ -168,7 +184,8 @@ Result<LayoutResult> decodeLayoutResult(std::string_view line, const LayoutReque
         }
         return true;
     };
-    if (!rects(*boxes, result.boxes) || !rects(*clusters, result.clusters)) return bad("a box as [x, y, width, height]", "something else");
+    if (!rects(*boxes, result.boxes) || !rects(*clusters, result.clusters))
+        return bad("a box as [x, y, width, height]", "something else");
     for (const Json item : *edges) {
         LayoutResult::Edge edge;
         Json label;
@@ -179,8 +196,10 @@ Result<LayoutResult> decodeLayoutResult(std::string_view line, const LayoutReque
         for (const Json number : *path) {
             const auto value = numberOf(number);
             if (!value) return bad("coordinates", "something else");
-            if (x_next) edge.path.push_back({*value, 0});
-            else edge.path.back().y = *value;
+            if (x_next)
+                edge.path.push_back({*value, 0});
+            else
+                edge.path.back().y = *value;
             x_next = !x_next;
         }
         if (item.at_key("label").get(label) == simdjson::SUCCESS)

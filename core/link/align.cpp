@@ -9,18 +9,18 @@
 namespace fusescope {
 namespace {
 
-constexpr std::uint64_t kMaxCells = std::uint64_t{1} << 26;    // of one table (one byte each)
+constexpr std::uint64_t kMaxCells = std::uint64_t{1} << 26; // of one table (one byte each)
 constexpr std::uint64_t kMaxCellsInAll = std::uint64_t{1} << 31;
 
-std::uint32_t weightOf(const TraceOp &op, const OpAlphabet &alphabet) {
+std::uint32_t weightOf(const TraceOp& op, const OpAlphabet& alphabet) {
     const std::uint32_t base = alphabet.plumbing(op.letter) ? 1 : 8;
     return op.top ? base * 4 : base;
 }
 
 enum Move : std::uint8_t { SkipOp, SkipNode, Match };
 
-std::vector<std::int32_t> table(const std::vector<TraceOp> &ops, const std::vector<std::uint32_t> &nodes,
-                                const OpAlphabet &alphabet) {
+std::vector<std::int32_t> table(const std::vector<TraceOp>& ops, const std::vector<std::uint32_t>& nodes,
+                                const OpAlphabet& alphabet) {
     const std::size_t n = ops.size(), m = nodes.size();
     std::vector<std::uint8_t> move(n * m);
     std::vector<std::uint32_t> below(m + 1, 0), here(m + 1, 0); // best weight of the suffixes
@@ -55,7 +55,7 @@ std::vector<std::int32_t> table(const std::vector<TraceOp> &ops, const std::vect
 }
 
 // For sequences beyond the table's bounds: the next equal node within a window, or none.
-std::vector<std::int32_t> scan(const std::vector<TraceOp> &ops, const std::vector<std::uint32_t> &nodes) {
+std::vector<std::int32_t> scan(const std::vector<TraceOp>& ops, const std::vector<std::uint32_t>& nodes) {
     constexpr std::size_t kWindow = 64;
     std::vector<std::int32_t> out(ops.size(), -1);
     std::size_t j = 0;
@@ -88,19 +88,19 @@ std::uint32_t Aligner::sequence(std::vector<std::uint32_t> nodes) {
     return at->second;
 }
 
-const std::vector<std::int32_t> &Aligner::align(const std::vector<TraceOp> &ops, std::uint32_t sequence,
-                                                const OpAlphabet &alphabet) {
+const std::vector<std::int32_t>& Aligner::align(const std::vector<TraceOp>& ops, std::uint32_t sequence,
+                                                const OpAlphabet& alphabet) {
     std::string key;
     key.reserve((ops.size() + 1) * 4);
     const auto push = [&key](std::uint32_t v) {
         for (int shift = 0; shift < 32; shift += 8) key += static_cast<char>((v >> shift) & 0xFF);
     };
     push(sequence);
-    for (const TraceOp &op : ops) push(op.letter * 2 + (op.top ? 1 : 0));
+    for (const TraceOp& op : ops) push(op.letter * 2 + (op.top ? 1 : 0));
     const auto [at, fresh] = memo_.try_emplace(std::move(key));
     if (!fresh) return at->second;
 
-    const std::vector<std::uint32_t> &nodes = sequences_[sequence];
+    const std::vector<std::uint32_t>& nodes = sequences_[sequence];
     const std::uint64_t cells = static_cast<std::uint64_t>(ops.size()) * nodes.size();
     if (cells <= kMaxCells && cells_ + cells <= kMaxCellsInAll) {
         cells_ += cells;

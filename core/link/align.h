@@ -18,7 +18,7 @@ public:
     [[nodiscard]] bool plumbing(std::uint32_t letter) const { return plumbing_[letter]; }
 
 private:
-    std::unordered_map<std::string, std::uint32_t> known_;    // by name as written
+    std::unordered_map<std::string, std::uint32_t> known_; // by name as written
     std::unordered_map<std::string, std::uint32_t> canonical_;
     std::vector<bool> plumbing_;
 };
@@ -34,8 +34,8 @@ public:
     // Number of a sequence of nodes (letters in execution order); equal sequences get the same number.
     [[nodiscard]] std::uint32_t sequence(std::vector<std::uint32_t> nodes);
     // For each row of ops the position in the sequence it is matched with, -1 if none.
-    [[nodiscard]] const std::vector<std::int32_t> &align(const std::vector<TraceOp> &ops, std::uint32_t sequence,
-                                                         const OpAlphabet &alphabet);
+    [[nodiscard]] const std::vector<std::int32_t>& align(const std::vector<TraceOp>& ops, std::uint32_t sequence,
+                                                         const OpAlphabet& alphabet);
 
 private:
     std::vector<std::vector<std::uint32_t>> sequences_;

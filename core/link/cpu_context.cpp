@@ -13,11 +13,11 @@ enum class NameClass : std::uint8_t { Unseen, Plain, EngineRow, CompiledWrapper,
 
 class NameClasses {
 public:
-    explicit NameClasses(const TraceStore &trace) : trace_(trace), classes_(trace.strings.size(), NameClass::Unseen) {}
+    explicit NameClasses(const TraceStore& trace) : trace_(trace), classes_(trace.strings.size(), NameClass::Unseen) {}
 
     NameClass of(StringId name, Category category) {
         if (!name.valid() || name.index() >= classes_.size()) return NameClass::Plain;
-        NameClass &known = classes_[name.index()];
+        NameClass& known = classes_[name.index()];
         if (known == NameClass::Unseen) known = classify(trace_.strings.view(name), category);
         return known;
     }
@@ -43,7 +43,7 @@ private:
         return NameClass::Plain;
     }
 
-    const TraceStore &trace_;
+    const TraceStore& trace_;
     std::vector<NameClass> classes_;
 };
 
@@ -52,7 +52,7 @@ bool isCpuRow(Category c) {
            c == Category::CudaRuntime || c == Category::CudaDriver || c == Category::Other;
 }
 
-void enterOp(CpuContext &context, CpuOpId op, bool autograd_node, bool wrapper) {
+void enterOp(CpuContext& context, CpuOpId op, bool autograd_node, bool wrapper) {
     context.op = op;
     if (autograd_node) {
         context.node = op;
@@ -63,7 +63,7 @@ void enterOp(CpuContext &context, CpuOpId op, bool autograd_node, bool wrapper) 
     }
 }
 
-void enterFrame(CpuContext &context, SliceId slice) {
+void enterFrame(CpuContext& context, SliceId slice) {
     // A module whose __call__ wraps itself (gradient checkpointing layers) may be recorded twice: still one frame.
     context.frame = slice;
     if (!context.root_frame.valid() || (context.node.valid() && !context.frame_in_node)) context.root_frame = slice;
@@ -73,8 +73,8 @@ void enterFrame(CpuContext &context, SliceId slice) {
 
 } // namespace
 
-CpuContexts cpuContexts(const TraceStore &trace, Progress &progress) {
-    const SliceTable &slices = trace.slices;
+CpuContexts cpuContexts(const TraceStore& trace, Progress& progress) {
+    const SliceTable& slices = trace.slices;
     CpuContexts out;
     out.of_slice.assign(slices.size(), 0);
     out.all.emplace_back();

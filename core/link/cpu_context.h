@@ -11,11 +11,11 @@
 namespace fusescope {
 
 struct CpuContext {
-    CpuOpId op;         // innermost operator
-    CpuOpId top_op;     // outermost operator of interest inside the same module frame or autograd node
-    CpuOpId node;       // innermost autograd node around (its rows carry the sequence number)
-    SliceId frame;      // innermost nn.Module frame
-    SliceId root_frame; // outermost nn.Module frame: one forward pass
+    CpuOpId op;                   // innermost operator
+    CpuOpId top_op;               // outermost operator of interest inside the same module frame or autograd node
+    CpuOpId node;                 // innermost autograd node around (its rows carry the sequence number)
+    SliceId frame;                // innermost nn.Module frame
+    SliceId root_frame;           // outermost nn.Module frame: one forward pass
     Phase phase = Phase::Unknown; // by annotation or Python function
     bool frame_in_node = false;   // the frame is inside the autograd node: a forward recomputed by checkpointing
     bool rope = false;            // inside apply_rotary_pos_emb
@@ -28,9 +28,9 @@ struct CpuContexts {
     std::vector<std::uint32_t> of_slice; // index into all; 0 = nothing around
     std::vector<CpuContext> all;
     bool has_frames = false; // any nn.Module frame in the trace
-    [[nodiscard]] const CpuContext &of(SliceId slice) const { return all[of_slice[slice.index()]]; }
+    [[nodiscard]] const CpuContext& of(SliceId slice) const { return all[of_slice[slice.index()]]; }
 };
 
-[[nodiscard]] CpuContexts cpuContexts(const TraceStore &trace, Progress &progress);
+[[nodiscard]] CpuContexts cpuContexts(const TraceStore& trace, Progress& progress);
 
 } // namespace fusescope

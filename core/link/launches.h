@@ -12,7 +12,7 @@ namespace fusescope {
 
 class Launches {
 public:
-    explicit Launches(const TraceStore &trace);
+    explicit Launches(const TraceStore& trace);
 
     struct Found {
         SliceId launch;
@@ -29,9 +29,9 @@ private:
         std::uint32_t value;
     };
     // Rows of one key, in time order.
-    [[nodiscard]] static std::pair<const Row *, const Row *> rowsOf(const std::vector<Row> &rows, std::uint32_t key);
+    [[nodiscard]] static std::pair<const Row*, const Row*> rowsOf(const std::vector<Row>& rows, std::uint32_t key);
 
-    const TraceStore &trace_;
+    const TraceStore& trace_;
     std::vector<Row> launches_;  // correlation -> slice
     std::vector<Row> gpu_;       // correlation -> slice
     std::vector<Row> externals_; // External id -> cpu op
@@ -39,10 +39,10 @@ private:
 
 // Fills launch and op (with how) of one piece of GPU work; returns the context the rest is read from.
 struct Launched {
-    const CpuContext *context = nullptr; // of the launch; null without a launch
+    const CpuContext* context = nullptr; // of the launch; null without a launch
     bool captured = false;
 };
-Launched linkLaunch(const TraceStore &trace, const Launches &launches, const CpuContexts &contexts, SliceId gpu,
-                    WorkLink &work);
+Launched linkLaunch(const TraceStore& trace, const Launches& launches, const CpuContexts& contexts, SliceId gpu,
+                    WorkLink& work);
 
 } // namespace fusescope

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernel -> launch -> cpu op -> module -> graph node -> source line, each with how it was found; forward <-> backward by
-// autograd sequence number; phases; the share of GPU time that could not be linked, with reasons.
+// kernel -> launch -> cpu op -> module -> graph node -> source line, each with how it was found; forward <-> backward
+// by autograd sequence number; phases; the share of GPU time that could not be linked, with reasons.
 #pragma once
 
 #include "core/base/progress.h"
@@ -16,21 +16,37 @@
 namespace fusescope {
 
 enum class LinkHow : std::uint8_t {
-    None, Correlation, ExternalId, TimeContainment, SequenceNumber, Alignment, Name,
+    None,
+    Correlation,
+    ExternalId,
+    TimeContainment,
+    SequenceNumber,
+    Alignment,
+    Name,
 };
 [[nodiscard]] std::string_view nameOf(LinkHow how) noexcept;
 
 // A part of the step that needs no module: it counts as linked when named.
-enum class Phase : std::uint8_t { Unknown, Forward, Loss, Backward, GradClip, Optimizer, ZeroGrad, Communication, Data };
+enum class Phase : std::uint8_t {
+    Unknown,
+    Forward,
+    Loss,
+    Backward,
+    GradClip,
+    Optimizer,
+    ZeroGrad,
+    Communication,
+    Data
+};
 [[nodiscard]] std::string_view nameOf(Phase phase) noexcept;
 
-struct WorkLink { // of one kernel or copy
-    SliceId launch;           // cuda_runtime / cuda_driver row
-    CpuOpId op;               // innermost cpu_op around the launch ("aten::mm"): its shapes describe the kernel
-    CpuOpId top_op;           // outermost operator inside the module or autograd node ("aten::linear"); == op if alone
-    CpuOpId forward_op;       // backward work: the forward operator with the same sequence number
-    ModuleId module;          // into Link::modules
-    NodeId node;              // into the graph, when there is one
+struct WorkLink {       // of one kernel or copy
+    SliceId launch;     // cuda_runtime / cuda_driver row
+    CpuOpId op;         // innermost cpu_op around the launch ("aten::mm"): its shapes describe the kernel
+    CpuOpId top_op;     // outermost operator inside the module or autograd node ("aten::linear"); == op if alone
+    CpuOpId forward_op; // backward work: the forward operator with the same sequence number
+    ModuleId module;    // into Link::modules
+    NodeId node;        // into the graph, when there is one
     LinkHow launch_how = LinkHow::None, op_how = LinkHow::None, module_how = LinkHow::None, node_how = LinkHow::None;
     Direction direction = Direction::Other;
     Phase phase = Phase::Unknown;
@@ -38,12 +54,16 @@ struct WorkLink { // of one kernel or copy
 };
 
 struct ModuleCall { // one forward execution of a module on the CPU timeline
-    SliceId slice;      // "nn.Module: Qwen3RMSNorm_3"
+    SliceId slice;  // "nn.Module: Qwen3RMSNorm_3"
     ModuleId module;
     std::int16_t step = -1;
 };
 
-struct Unlinked { std::string reason; double time_ns = 0; std::uint32_t kernels = 0; };
+struct Unlinked {
+    std::string reason;
+    double time_ns = 0;
+    std::uint32_t kernels = 0;
+};
 
 struct Link {
     // The graph's tree when there is a graph (trace modules are aligned to it), else the trace's own.
@@ -64,6 +84,6 @@ struct Link {
 };
 
 // graph may be null. Never fails on odd traces: what cannot be linked is listed with its reason.
-[[nodiscard]] Link linkTrace(const TraceStore &trace, const ModelGraph *graph, Progress &progress);
+[[nodiscard]] Link linkTrace(const TraceStore& trace, const ModelGraph* graph, Progress& progress);
 
 } // namespace fusescope

@@ -5,14 +5,14 @@
 
 namespace fusescope {
 
-std::vector<bool> lossOps(const TraceStore &trace, const CpuContexts &contexts) {
+std::vector<bool> lossOps(const TraceStore& trace, const CpuContexts& contexts) {
     std::vector<bool> loss(trace.cpu_ops.size(), false);
-    if (contexts.has_frames) return loss; // Python frames tell better
+    if (contexts.has_frames) return loss;                         // Python frames tell better
     std::vector<std::vector<CpuOpId>> since(trace.tracks.size()); // operators since the last matrix product, per thread
     for (std::size_t i = 0; i < trace.slices.size(); ++i) {
         if (trace.slices.category[i] != Category::CpuOp || trace.slices.detail[i] >= trace.cpu_ops.size()) continue;
         const CpuOpId op(trace.slices.detail[i]);
-        const CpuContext &context = contexts.of(SliceId(i));
+        const CpuContext& context = contexts.of(SliceId(i));
         if (context.node.valid() || context.phase != Phase::Unknown || context.top_op != op) continue;
         const std::size_t track = trace.slices.track[i].index();
         if (track >= since.size()) continue;

@@ -10,6 +10,6 @@ namespace fusescope {
 
 // Per cpu op (top level of the forward pass): from the operator after the last matrix product (lm_head) up to the
 // operator that is a loss by name: the conversion of the logits, the shift of the labels, the loss itself.
-[[nodiscard]] std::vector<bool> lossOps(const TraceStore &trace, const CpuContexts &contexts);
+[[nodiscard]] std::vector<bool> lossOps(const TraceStore& trace, const CpuContexts& contexts);
 
 } // namespace fusescope

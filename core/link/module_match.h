@@ -9,10 +9,10 @@
 namespace fusescope {
 
 // Per module of the trace: the graph's module, invalid if it has none.
-[[nodiscard]] std::vector<ModuleId> matchModules(const ModuleTree &trace, const ModuleTree &graph);
+[[nodiscard]] std::vector<ModuleId> matchModules(const ModuleTree& trace, const ModuleTree& graph);
 
 // The graph's tree with the trace's unmatched modules added below their matched parents (or below the root).
 // matched is completed: afterwards every module of the trace has one in the merged tree.
-[[nodiscard]] ModuleTree mergeModules(const ModuleTree &trace, const ModuleTree &graph, std::vector<ModuleId> &matched);
+[[nodiscard]] ModuleTree mergeModules(const ModuleTree& trace, const ModuleTree& graph, std::vector<ModuleId>& matched);
 
 } // namespace fusescope

@@ -16,7 +16,7 @@ struct NodeMatch {
 };
 
 // frames: module of each frame, in the merged tree (ids below graph.modules.size() are the graph's).
-[[nodiscard]] NodeMatch matchNodes(const TraceStore &trace, const CpuContexts &contexts, const ModelGraph &graph,
-                                   const std::unordered_map<std::uint32_t, ModuleId> &frames);
+[[nodiscard]] NodeMatch matchNodes(const TraceStore& trace, const CpuContexts& contexts, const ModelGraph& graph,
+                                   const std::unordered_map<std::uint32_t, ModuleId>& frames);
 
 } // namespace fusescope

@@ -55,7 +55,8 @@ OpKind kindOfKernelName(std::string_view kernel) noexcept {
     if (isAttentionName(kernel)) return OpKind::Attention;
     if (has(kernel, "nll_loss") || has(kernel, "cross_entropy")) return OpKind::Loss;
     if (has(kernel, "multi_tensor_apply") || has(kernel, "adam")) return OpKind::Optimizer;
-    if (has(kernel, "gemm") || has(kernel, "nvjet") || has(kernel, "cutlass") || has(kernel, "Gemm")) return OpKind::Matmul;
+    if (has(kernel, "gemm") || has(kernel, "nvjet") || has(kernel, "cutlass") || has(kernel, "Gemm"))
+        return OpKind::Matmul;
     if (has(kernel, "rms_norm") || has(kernel, "rmsnorm") || has(kernel, "RMSNorm") || has(kernel, "layer_norm"))
         return OpKind::Norm;
     if (has(kernel, "rope") || has(kernel, "rotary")) return OpKind::Rope;
@@ -77,15 +78,16 @@ OpKind kindOfTriton(std::string_view name) noexcept {
 
 bool isCopyOp(std::string_view op) noexcept {
     return op == "copy_" || op == "to" || op == "_to_copy" || op == "clone" || op == "contiguous" || op == "cat" ||
-           op == "stack" || op == "fill_" || op == "zero_" || op == "zeros" || op == "index_select" || op == "reshape" ||
-           op == "slice_backward" || op == "_local_scalar_dense" || op == "_reshape_copy";
+           op == "stack" || op == "fill_" || op == "zero_" || op == "zeros" || op == "index_select" ||
+           op == "reshape" || op == "slice_backward" || op == "_local_scalar_dense" || op == "_reshape_copy";
 }
 
 } // namespace
 
 OpKind kindOf(std::string_view op, std::string_view module_type, Direction direction,
               std::string_view kernel_name) noexcept {
-    if (has(kernel_name, "nccl") || op.rfind("nccl:", 0) == 0 || op.rfind("c10d::", 0) == 0) return OpKind::Communication;
+    if (has(kernel_name, "nccl") || op.rfind("nccl:", 0) == 0 || op.rfind("c10d::", 0) == 0)
+        return OpKind::Communication;
     if (direction == Direction::Optimizer) return OpKind::Optimizer;
     if (op.empty()) return kindOfKernelName(kernel_name);
 
@@ -96,14 +98,16 @@ OpKind kindOf(std::string_view op, std::string_view module_type, Direction direc
     if (has(name, "nll_loss") || has(name, "log_softmax") || has(name, "cross_entropy")) return OpKind::Loss;
     if (has(name, "embedding")) return OpKind::Embedding;
     if (isMatrixOp(name)) return has(module_type, "Attention") ? OpKind::Attention : OpKind::Matmul;
-    if (has(name, "rms_norm") || has(name, "layer_norm") || has(name, "RMSNorm") || has(name, "LayerNorm")) return OpKind::Norm;
+    if (has(name, "rms_norm") || has(name, "layer_norm") || has(name, "RMSNorm") || has(name, "LayerNorm"))
+        return OpKind::Norm;
 
     // The rest is elementwise, reduction or movement: the module says what for.
     if (has(module_type, "Norm")) return OpKind::Norm;
     if (has(module_type, "Rotary")) return OpKind::Rope;
     if (has(module_type, "Embedding")) return OpKind::Embedding;
     if (has(module_type, "Loss")) return OpKind::Loss;
-    if (has(module_type, "MLP") || has(module_type, "SiLU") || has(module_type, "GELU") || has(module_type, "Activation"))
+    if (has(module_type, "MLP") || has(module_type, "SiLU") || has(module_type, "GELU") ||
+        has(module_type, "Activation"))
         return OpKind::Mlp;
     if (has(name, "softmax")) return OpKind::Attention;
     if (has(name, "silu") || has(name, "gelu")) return OpKind::Mlp;

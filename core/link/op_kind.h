@@ -8,7 +8,18 @@
 namespace fusescope {
 
 enum class OpKind : std::uint8_t {
-    Attention, Matmul, Norm, Rope, Mlp, Elementwise, Copy, Embedding, Loss, Optimizer, Communication, Other,
+    Attention,
+    Matmul,
+    Norm,
+    Rope,
+    Mlp,
+    Elementwise,
+    Copy,
+    Embedding,
+    Loss,
+    Optimizer,
+    Communication,
+    Other,
 };
 [[nodiscard]] std::string_view nameOf(OpKind kind) noexcept; // "attention", "matmul" ...
 

@@ -62,16 +62,19 @@ std::string comparableName(std::string_view op) { return lettersAndDigits(shortO
 Phase phaseOfAnnotation(std::string_view name) noexcept {
     if (startsWith(name, "Optimizer.step#")) return Phase::Optimizer;
     if (startsWith(name, "Optimizer.zero_grad#")) return Phase::ZeroGrad;
-    if (startsWith(name, "enumerate(DataLoader)") || has(name, "DataLoader") || startsWith(name, "[pl][profile]run_training_batch.get"))
+    if (startsWith(name, "enumerate(DataLoader)") || has(name, "DataLoader") ||
+        startsWith(name, "[pl][profile]run_training_batch.get"))
         return Phase::Data;
-    if (startsWith(name, "nccl:") || startsWith(name, "c10d::") || startsWith(name, "gloo:")) return Phase::Communication;
+    if (startsWith(name, "nccl:") || startsWith(name, "c10d::") || startsWith(name, "gloo:"))
+        return Phase::Communication;
     return Phase::Unknown;
 }
 
 Phase phaseOfPython(std::string_view name) noexcept {
     const auto [file, function] = splitPython(name);
     if (file.empty()) return Phase::Unknown;
-    if (startsWith(function, "clip_grad_norm") || startsWith(function, "clip_grad_value") || function == "_clip_grads_with_norm_")
+    if (startsWith(function, "clip_grad_norm") || startsWith(function, "clip_grad_value") ||
+        function == "_clip_grads_with_norm_")
         return Phase::GradClip;
     if (function == "zero_grad" && has(file, "optim")) return Phase::ZeroGrad;
     if (function == "step" && has(file, "optim") && !has(file, "profiler")) return Phase::Optimizer;
@@ -90,11 +93,13 @@ bool isRopePython(std::string_view name) noexcept {
 }
 
 Phase phaseOfOp(std::string_view op) noexcept {
-    if (op == "record_param_comms" || startsWith(op, "c10d::") || startsWith(op, "nccl:") || startsWith(op, "_c10d_functional"))
+    if (op == "record_param_comms" || startsWith(op, "c10d::") || startsWith(op, "nccl:") ||
+        startsWith(op, "_c10d_functional"))
         return Phase::Communication;
     const std::string_view name = shortOpName(op);
     if (startsWith(name, "triton_") && has(name, "log_softmax")) return Phase::Loss;
-    if (has(name, "cross_entropy") || has(name, "nll_loss") || startsWith(name, "log_softmax") || startsWith(name, "_log_softmax"))
+    if (has(name, "cross_entropy") || has(name, "nll_loss") || startsWith(name, "log_softmax") ||
+        startsWith(name, "_log_softmax"))
         return Phase::Loss;
     if (startsWith(name, "_fused_adam") || startsWith(name, "_fused_sgd") || startsWith(name, "_fused_adagrad"))
         return Phase::Optimizer;
@@ -126,7 +131,8 @@ std::string canonicalOp(std::string_view op) {
     std::string_view name = shortOpName(op);
     if (name == "__and__" || name == "bitwise_and" || name == "logical_and") return "and";
     if (name == "__or__" || name == "bitwise_or" || name == "logical_or") return "or";
-    if (name == "to" || name == "_to_copy" || name == "type_as" || name == "float" || name == "_autocast_to_reduced_precision")
+    if (name == "to" || name == "_to_copy" || name == "type_as" || name == "float" ||
+        name == "_autocast_to_reduced_precision")
         return "to";
     if (name == "view" || name == "reshape" || name == "_unsafe_view" || name == "_reshape_alias" || name == "flatten")
         return "view";
@@ -135,7 +141,8 @@ std::string canonicalOp(std::string_view op) {
     if (name == "true_divide" || name == "divide") return "div";
     if (name == "multiply") return "mul";
     if (name == "select" || name == "narrow" || name == "slice") return std::string(name);
-    if (name == "alias" || name == "detach" || name == "detach_" || name == "lift_fresh" || name == "lift_fresh_copy") return "alias";
+    if (name == "alias" || name == "detach" || name == "detach_" || name == "lift_fresh" || name == "lift_fresh_copy")
+        return "alias";
     // In place or not, wrapped or not, the same operator: add_ ~ add, _softmax ~ softmax.
     while (!name.empty() && name.front() == '_') name.remove_prefix(1);
     while (!name.empty() && name.back() == '_') name.remove_suffix(1);

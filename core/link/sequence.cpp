@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A forward operator is recorded with the number its autograd node *will* get, so operators that make no node carry the
 // number of the next one that does. Among the rows of one number the maker is the one whose name the node bears
-// ("MmBackward0" of aten::mm); failing that, the one that started last. Numbers are counted per thread, and the thread is
-// named in the profiler's own numbering ("Fwd thread id"), so the thread is found by vote.
+// ("MmBackward0" of aten::mm); failing that, the one that started last. Numbers are counted per thread, and the thread
+// is named in the profiler's own numbering ("Fwd thread id"), so the thread is found by vote.
 #include "core/link/sequence.h"
 
 #include "core/link/op_names.h"
@@ -23,12 +23,12 @@ struct Maker { // a forward row with a sequence number
 // Comparable spelling of each distinct name, as small numbers.
 class Spellings {
 public:
-    explicit Spellings(const TraceStore &trace) : trace_(trace) {}
+    explicit Spellings(const TraceStore& trace) : trace_(trace) {}
     std::uint32_t ofForward(StringId name) { return of(name, forward_, false); }
     std::uint32_t ofBackward(StringId name) { return of(name, backward_, true); }
 
 private:
-    std::uint32_t of(StringId name, std::unordered_map<std::uint32_t, std::uint32_t> &known, bool backward) {
+    std::uint32_t of(StringId name, std::unordered_map<std::uint32_t, std::uint32_t>& known, bool backward) {
         const auto found = known.find(name.value);
         if (found != known.end()) return found->second;
         const std::string_view text = trace_.strings.view(name);
@@ -37,13 +37,13 @@ private:
         known.emplace(name.value, id);
         return id;
     }
-    const TraceStore &trace_;
+    const TraceStore& trace_;
     std::unordered_map<std::uint32_t, std::uint32_t> forward_, backward_;
     std::unordered_map<std::string, std::uint32_t> numbers_;
 };
 
 struct Search {
-    const TraceStore &trace;
+    const TraceStore& trace;
     std::vector<Maker> makers; // by (sequence, time)
     Spellings spellings;
 
@@ -53,8 +53,8 @@ struct Search {
 
     [[nodiscard]] std::pair<std::size_t, std::size_t> rows(std::int64_t sequence) {
         const std::size_t most = budget > 0 ? 4096 : 1;
-        const auto less = [](const Maker &m, std::int64_t s) { return m.sequence < s; };
-        const auto more = [](std::int64_t s, const Maker &m) { return s < m.sequence; };
+        const auto less = [](const Maker& m, std::int64_t s) { return m.sequence < s; };
+        const auto more = [](std::int64_t s, const Maker& m) { return s < m.sequence; };
         const auto begin = std::lower_bound(makers.begin(), makers.end(), sequence, less);
         const auto end = std::upper_bound(begin, makers.end(), sequence, more);
         auto b = static_cast<std::size_t>(begin - makers.begin());
@@ -63,14 +63,14 @@ struct Search {
         budget -= std::min(budget, e - b);
         return {b, e};
     }
-    [[nodiscard]] TrackId trackOf(const Maker &maker) const { return trace.slices.track[maker.slice.index()]; }
+    [[nodiscard]] TrackId trackOf(const Maker& maker) const { return trace.slices.track[maker.slice.index()]; }
 
     CpuOpId find(SliceId node, std::int64_t sequence, TrackId forward_track) {
         const auto [begin, end] = rows(sequence);
         const std::uint32_t wanted = spellings.ofBackward(trace.slices.name[node.index()]);
         CpuOpId last;
         for (std::size_t i = end; i-- > begin;) {
-            const Maker &maker = makers[i];
+            const Maker& maker = makers[i];
             if (forward_track.valid() && trackOf(maker) != forward_track) continue;
             if (trace.slices.ts[maker.slice.index()] > trace.slices.ts[node.index()]) continue;
             if (spellings.ofForward(trace.slices.name[maker.slice.index()]) == wanted) return maker.op;
@@ -80,7 +80,7 @@ struct Search {
     }
 };
 
-std::vector<Maker> forwardMakers(const TraceStore &trace, const CpuContexts &contexts) {
+std::vector<Maker> forwardMakers(const TraceStore& trace, const CpuContexts& contexts) {
     std::vector<Maker> makers;
     for (std::size_t row = 0; row < trace.cpu_ops.size(); ++row) {
         if (trace.cpu_ops.sequence[row] < 0 || trace.cpu_ops.fwd_thread[row] > 0) continue;
@@ -88,15 +88,15 @@ std::vector<Maker> forwardMakers(const TraceStore &trace, const CpuContexts &con
         if (contexts.of(slice).node == CpuOpId(row)) continue; // an engine row
         makers.push_back({trace.cpu_ops.sequence[row], slice, CpuOpId(row)});
     }
-    std::sort(makers.begin(), makers.end(), [](const Maker &a, const Maker &b) {
+    std::sort(makers.begin(), makers.end(), [](const Maker& a, const Maker& b) {
         return a.sequence != b.sequence ? a.sequence < b.sequence : a.slice < b.slice;
     });
     return makers;
 }
 
 // Fwd thread id -> track that made most of the nodes.
-std::unordered_map<std::int64_t, TrackId> forwardTracks(Search &search) {
-    const TraceStore &trace = search.trace;
+std::unordered_map<std::int64_t, TrackId> forwardTracks(Search& search) {
+    const TraceStore& trace = search.trace;
     std::unordered_map<std::int64_t, std::unordered_map<std::uint32_t, std::uint64_t>> votes;
     for (std::size_t row = 0; row < trace.cpu_ops.size(); ++row) {
         const std::int64_t thread = trace.cpu_ops.fwd_thread[row];
@@ -109,10 +109,10 @@ std::unordered_map<std::int64_t, TrackId> forwardTracks(Search &search) {
                 ++votes[thread][search.trackOf(search.makers[i]).value];
     }
     std::unordered_map<std::int64_t, TrackId> tracks;
-    for (const auto &[thread, by_track] : votes) {
+    for (const auto& [thread, by_track] : votes) {
         std::uint64_t most = 0;
-        for (const auto &[track, count] : by_track) {
-            TrackId &best = tracks[thread];
+        for (const auto& [track, count] : by_track) {
+            TrackId& best = tracks[thread];
             if (count > most || (count == most && track < best.value)) {
                 most = count;
                 best = TrackId(track);
@@ -124,7 +124,7 @@ std::unordered_map<std::int64_t, TrackId> forwardTracks(Search &search) {
 
 } // namespace
 
-std::vector<CpuOpId> forwardOps(const TraceStore &trace, const CpuContexts &contexts) {
+std::vector<CpuOpId> forwardOps(const TraceStore& trace, const CpuContexts& contexts) {
     std::vector<CpuOpId> forward(trace.cpu_ops.size());
     Search search{trace, forwardMakers(trace, contexts), Spellings(trace), std::size_t{1} << 30};
     const auto tracks = forwardTracks(search);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Autograd nodes of the backward pass -> the forward operators that made them, by sequence number. Private to core/link.
+// Autograd nodes of the backward pass -> the forward operators that made them, by sequence number. Private to
+// core/link.
 #pragma once
 
 #include "core/link/cpu_context.h"
@@ -9,6 +10,6 @@
 namespace fusescope {
 
 // Per cpu op: for a row of an autograd node the forward operator, else invalid.
-[[nodiscard]] std::vector<CpuOpId> forwardOps(const TraceStore &trace, const CpuContexts &contexts);
+[[nodiscard]] std::vector<CpuOpId> forwardOps(const TraceStore& trace, const CpuContexts& contexts);
 
 } // namespace fusescope

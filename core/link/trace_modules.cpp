@@ -17,7 +17,7 @@ constexpr std::size_t kMaxPath = 1024;
 
 class Builder {
 public:
-    Builder(const TraceStore &trace, const CpuContexts &contexts) : trace_(trace), contexts_(contexts) {
+    Builder(const TraceStore& trace, const CpuContexts& contexts) : trace_(trace), contexts_(contexts) {
         out_.tree.modules.emplace_back();
     }
 
@@ -33,8 +33,10 @@ public:
             const SliceId parent = parentFrame(frame);
             if (parent.valid()) {
                 const auto known = out_.of_frame.find(parent.value);
-                if (known != out_.of_frame.end()) place(frame, known->second);
-                else orphans.push_back(frame);
+                if (known != out_.of_frame.end())
+                    place(frame, known->second);
+                else
+                    orphans.push_back(frame);
             } else if (nested_.count(trace_.slices.name[frame.index()].value) != 0) {
                 orphans.push_back(frame); // until its usual parent is known
             } else {
@@ -45,9 +47,12 @@ public:
             const SliceId parent = parentFrame(frame);
             const auto known = parent.valid() ? out_.of_frame.find(parent.value) : out_.of_frame.end();
             const ModuleId usual = nested_[trace_.slices.name[frame.index()].value];
-            if (known != out_.of_frame.end()) place(frame, known->second);
-            else if (usual.valid()) out_.of_frame.emplace(frame.value, usual);
-            else place(frame, ModuleId(std::size_t{0}));
+            if (known != out_.of_frame.end())
+                place(frame, known->second);
+            else if (usual.valid())
+                out_.of_frame.emplace(frame.value, usual);
+            else
+                place(frame, ModuleId(std::size_t{0}));
         }
         for (const SliceId frame : frames) {
             const auto known = out_.of_frame.find(frame.value);
@@ -75,10 +80,10 @@ private:
     }
 
     ModuleId make(StringId name, ModuleId parent) {
-        std::vector<Module> &modules = out_.tree.modules;
+        std::vector<Module>& modules = out_.tree.modules;
         if (modules.size() >= kMaxModules) return parent;
         const std::string_view text = moduleFrameName(trace_.strings.view(name));
-        const std::string &above = modules[parent.index()].path;
+        const std::string& above = modules[parent.index()].path;
         if (above.size() + text.size() > kMaxPath) return parent;
         Module module;
         module.name = text;
@@ -92,28 +97,29 @@ private:
         return id;
     }
 
-    const TraceStore &trace_;
-    const CpuContexts &contexts_;
+    const TraceStore& trace_;
+    const CpuContexts& contexts_;
     TraceModules out_;
     std::map<std::pair<std::uint32_t, std::uint32_t>, ModuleId> children_; // (parent, name)
     std::unordered_map<std::uint32_t, ModuleId> nested_; // names seen below a module -> the first such module
 };
 
 // Siblings of one class with the same classes below: "36 x Qwen3DecoderLayer".
-void fold(ModuleTree &tree) {
+void fold(ModuleTree& tree) {
     std::vector<std::uint32_t> shape(tree.modules.size());
     std::map<std::pair<std::string, std::vector<std::uint32_t>>, std::uint32_t> shapes;
     for (std::size_t m = tree.modules.size(); m-- > 0;) {
         std::vector<std::uint32_t> below;
         for (const ModuleId child : tree.modules[m].children) below.push_back(shape[child.index()]);
-        shape[m] = shapes.try_emplace({tree.modules[m].type, std::move(below)}, static_cast<std::uint32_t>(shapes.size()))
-                       .first->second;
+        shape[m] =
+            shapes.try_emplace({tree.modules[m].type, std::move(below)}, static_cast<std::uint32_t>(shapes.size()))
+                .first->second;
     }
     for (std::size_t m = 0; m < tree.modules.size(); ++m) {
         std::map<std::uint32_t, std::vector<ModuleId>> groups;
         for (const ModuleId child : tree.modules[m].children)
             if (!tree.at(child).children.empty()) groups[shape[child.index()]].push_back(child);
-        for (auto &[key, members] : groups) {
+        for (auto& [key, members] : groups) {
             if (members.size() < 2) continue;
             for (const ModuleId member : members)
                 tree.modules[member.index()].fold_group = static_cast<std::uint32_t>(tree.folds.size());
@@ -124,7 +130,7 @@ void fold(ModuleTree &tree) {
 
 } // namespace
 
-TraceModules traceModules(const TraceStore &trace, const CpuContexts &contexts) {
+TraceModules traceModules(const TraceStore& trace, const CpuContexts& contexts) {
     TraceModules modules = Builder(trace, contexts).build();
     fold(modules.tree);
     return modules;

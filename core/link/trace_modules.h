@@ -11,11 +11,11 @@
 namespace fusescope {
 
 struct TraceModules {
-    ModuleTree tree;                // modules[0]: a root above the outermost frames, path ""
-    std::vector<ModuleCall> calls;  // by time; module: into tree
+    ModuleTree tree;                                      // modules[0]: a root above the outermost frames, path ""
+    std::vector<ModuleCall> calls;                        // by time; module: into tree
     std::unordered_map<std::uint32_t, ModuleId> of_frame; // slice of a frame -> module
 };
 
-[[nodiscard]] TraceModules traceModules(const TraceStore &trace, const CpuContexts &contexts);
+[[nodiscard]] TraceModules traceModules(const TraceStore& trace, const CpuContexts& contexts);
 
 } // namespace fusescope

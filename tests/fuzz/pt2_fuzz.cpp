@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A torch.export archive (ZIP), or the graph JSON alone, through everything that is made of it without a layout program.
+// A torch.export archive (ZIP), or the graph JSON alone, through everything that is made of it without a layout
+// program.
 #include "core/graph/layout.h"
 #include "core/graph/print.h"
 #include "core/io/pt2/pt2_reader.h"

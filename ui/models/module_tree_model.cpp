@@ -42,11 +42,8 @@ void ModuleTreeModel::setAnalysis(AnalysisPtr analysis) {
             const std::vector<ModuleId>& children = tree.at(members.front()).children;
             for (std::size_t c = 0; c < children.size(); ++c) {
                 const Module& child = tree.at(children[c]);
-                // Of a fold only the first member gets a row.
+                // Of a fold only the first member gets a row; the others are its members by then.
                 const bool folded = child.fold_group < tree.folds.size();
-                if (folded && tree.folds[child.fold_group].members.front() != children[c] &&
-                    row_of_[tree.folds[child.fold_group].members.front().index()] == static_cast<int>(rows_.size()) - 1)
-                    continue;
                 if (row_of_[children[c].index()] >= 0) continue;
                 std::vector<ModuleId> all;
                 for (const ModuleId member : members) {

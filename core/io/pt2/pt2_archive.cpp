@@ -42,7 +42,9 @@ Error notAZip(const std::string& where, int code, int system_error) {
 
 } // namespace
 
-struct Archive::Handle { zip_t* zip = nullptr; };
+struct Archive::Handle {
+    zip_t* zip = nullptr;
+};
 
 void Archive::Close::operator()(Handle* handle) const noexcept {
     if (handle->zip) zip_discard(handle->zip);

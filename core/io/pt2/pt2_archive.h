@@ -13,7 +13,7 @@
 namespace fusescope::pt2 {
 
 struct Entry {
-    std::string name;       // without the archive's root folder
+    std::string name;        // without the archive's root folder
     std::uint64_t index = 0; // in the central directory
     std::uint64_t size = 0, compressed_size = 0;
 };
@@ -42,7 +42,9 @@ public:
 
 private:
     struct Handle;
-    struct Close { void operator()(Handle* handle) const noexcept; };
+    struct Close {
+        void operator()(Handle* handle) const noexcept;
+    };
     Archive() = default;
     [[nodiscard]] static Result<Archive> list(std::unique_ptr<Handle, Close> handle, std::string where);
 

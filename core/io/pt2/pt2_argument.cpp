@@ -4,8 +4,8 @@
 namespace fusescope::pt2 {
 namespace {
 
-constexpr std::size_t kMaxText = 4096;  // of one argument; longer lists are cut
-constexpr int kMaxNesting = 6;          // of dictionaries of arguments
+constexpr std::size_t kMaxText = 4096; // of one argument; longer lists are cut
+constexpr int kMaxNesting = 6;         // of dictionaries of arguments
 
 bool startsWith(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
 
@@ -58,7 +58,8 @@ public:
             const auto one = [&](Json item) { floating(item); };
             return value.is_array() ? list(value, one) : one(value);
         }
-        if (startsWith(tag, "as_") && !value.is_object()) { // as_int, as_ints, as_int_lists, as_bool, as_string, as_operator ...
+        if (startsWith(tag, "as_") &&
+            !value.is_object()) { // as_int, as_ints, as_int_lists, as_bool, as_string, as_operator ...
             const auto one = [&](Json item) {
                 if (item.is_array()) return list(item, [&](Json inner) { plain(inner); });
                 plain(item);
@@ -82,8 +83,10 @@ private:
         put("%");
         put(name);
         const auto found = scope_.find(name);
-        if (found == scope_.end() || !found->second.valid()) ++out_.unknown_names;
-        else out_.values.push_back(found->second);
+        if (found == scope_.end() || !found->second.valid())
+            ++out_.unknown_names;
+        else
+            out_.values.push_back(found->second);
     }
 
     template <class One> void list(Json value, One one) {

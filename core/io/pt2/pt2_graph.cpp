@@ -20,7 +20,7 @@ struct Frame {
     JsonArray nodes;
     JsonArray::iterator next, end;
     std::optional<JsonArray> outputs;
-    std::string prefix; // before names that are already taken
+    std::string prefix;            // before names that are already taken
     std::string_view module_stack; // of the operator around a sub-graph: for nodes that have none
 
     // The higher-order operator whose sub-graphs are being read.
@@ -36,19 +36,21 @@ public:
 
     Status run(Json graph, const Roles& roles, const StorageKeys& storage) {
         stack_.push_back(std::make_unique<Frame>());
-        if (!begin(*stack_.back(), graph))
-            return Error{ErrorCode::Damaged, "graph.nodes, a list", "none", where_};
+        if (!begin(*stack_.back(), graph)) return Error{ErrorCode::Damaged, "graph.nodes, a list", "none", where_};
         addInputs(*stack_.back(), graph, roles, storage);
         std::uint64_t done = 0;
         while (true) {
             if ((++done & 0xFFu) == 0) {
                 progress_.advance(done);
-                if (progress_.cancelled()) return Error{ErrorCode::Cancelled, "the whole graph", "a wish to stop", where_};
+                if (progress_.cancelled())
+                    return Error{ErrorCode::Cancelled, "the whole graph", "a wish to stop", where_};
             }
             Frame& frame = *stack_.back();
             if (frame.caller) {
-                if (frame.results.size() < frame.graphs.size()) enter(frame);
-                else leave(frame);
+                if (frame.results.size() < frame.graphs.size())
+                    enter(frame);
+                else
+                    leave(frame);
             } else if (frame.next != frame.end) {
                 const Json node = *frame.next;
                 ++frame.next;
@@ -99,9 +101,9 @@ private:
                 ValueId value;
                 if (is.kind == ValueKind::Parameter || is.kind == ValueKind::Buffer) {
                     const auto key = storage.find(std::string(is.qualified_name));
-                    value = builder_.parameter(is.kind == ValueKind::Buffer, clipped(name), clipped(is.qualified_name),
-                                               metaOf(frame, name),
-                                               key == storage.end() ? std::string_view{} : std::string_view(key->second));
+                    value = builder_.parameter(
+                        is.kind == ValueKind::Buffer, clipped(name), clipped(is.qualified_name), metaOf(frame, name),
+                        key == storage.end() ? std::string_view{} : std::string_view(key->second));
                 } else {
                     value = builder_.input(is.kind, clipped(name), metaOf(frame, name));
                 }
@@ -124,7 +126,8 @@ private:
 
     void take(Frame& frame, Json node) {
         if (!node.is_object()) {
-            builder_.problem("node that is no object", where_ + ": a node of the graph is not a JSON object and was skipped");
+            builder_.problem("node that is no object",
+                             where_ + ": a node of the graph is not a JSON object and was skipped");
             return;
         }
         if (const auto inputs = arrayMember(node, "inputs"))
@@ -144,7 +147,8 @@ private:
         const Json graph = outer.graphs[outer.results.size()];
         auto frame = std::make_unique<Frame>();
         if (stack_.size() >= kMaxSubgraphDepth || !begin(*frame, graph)) {
-            builder_.problem("sub-graph", where_ + ": a sub-graph nested deeper than 32, or without nodes, was left out");
+            builder_.problem("sub-graph",
+                             where_ + ": a sub-graph nested deeper than 32, or without nodes, was left out");
             outer.results.emplace_back();
             return;
         }
@@ -169,8 +173,8 @@ private:
         stack_.push_back(std::move(frame));
     }
 
-    // cond(pred, true_graph, false_graph, [operands]), wrap_with_set_grad_enabled(flag, graph, operands...): what follows
-    // the last graph goes into the graphs. An operand that is no value takes a place, too.
+    // cond(pred, true_graph, false_graph, [operands]), wrap_with_set_grad_enabled(flag, graph, operands...): what
+    // follows the last graph goes into the graphs. An operand that is no value takes a place, too.
     static std::vector<ValueId> operandsAfterGraphs(const Frame& outer) {
         std::vector<ValueId> operands;
         const auto inputs = arrayMember(*outer.caller, "inputs");
@@ -194,10 +198,9 @@ private:
     void leave(Frame& frame) {
         const Json node = *frame.caller;
         const std::string_view target = textMember(node, "target");
-        const bool wrapper = target.find("wrap") != std::string_view::npos ||
-                             target.find("invoke_subgraph") != std::string_view::npos ||
-                             target.find("checkpoint") != std::string_view::npos ||
-                             target.find("strict_mode") != std::string_view::npos;
+        const bool wrapper =
+            target.find("wrap") != std::string_view::npos || target.find("invoke_subgraph") != std::string_view::npos ||
+            target.find("checkpoint") != std::string_view::npos || target.find("strict_mode") != std::string_view::npos;
         std::vector<std::string_view> names;
         if (const auto outputs = arrayMember(node, "outputs"))
             for (const Json output : *outputs)
@@ -247,8 +250,9 @@ private:
             const bool symbol = unionOf(output).tag.substr(0, 7) == "as_sym_";
             for (const std::string_view value : namesIn(output)) {
                 const std::string shown = value == name ? unique : uniqueName(frame, value);
-                frame.scope.insert_or_assign(value, builder_.output(shown, metaOf(frame, value),
-                                                                    symbol ? ValueKind::Symbol : ValueKind::Intermediate));
+                frame.scope.insert_or_assign(
+                    value,
+                    builder_.output(shown, metaOf(frame, value), symbol ? ValueKind::Symbol : ValueKind::Intermediate));
             }
         }
     }
@@ -271,10 +275,12 @@ private:
             builder_.problem("unknown value", where_ + ": a node uses a value that no earlier node makes (" +
                                                   argument.text.substr(0, 80) + ")");
         const bool holes = argument.text.find("None") != std::string::npos;
-        if (argument.kind == ArgKind::Tensor) builder_.argTensor(name, keyword, argument.values.front());
+        if (argument.kind == ArgKind::Tensor)
+            builder_.argTensor(name, keyword, argument.values.front());
         else if (argument.kind == ArgKind::TensorList && !holes && value.tag == "as_tensors")
             builder_.argTensors(name, keyword, argument.values);
-        else builder_.argText(name, keyword, argument.kind, argument.text, argument.values);
+        else
+            builder_.argText(name, keyword, argument.kind, argument.text, argument.values);
     }
 
     GraphBuilder& builder_;

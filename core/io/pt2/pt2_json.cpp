@@ -143,16 +143,24 @@ std::string torchDType(std::int64_t number) {
 }
 
 std::string torchLayout(std::int64_t number) {
-    constexpr std::array kNames{"",                 "torch.sparse_coo", "torch.sparse_csr", "torch.sparse_csc",
-                                "torch.sparse_bsr", "torch.sparse_bsc", "torch._mkldnn",    "torch.strided"};
-    if (number > 0 && number < static_cast<std::int64_t>(kNames.size())) return kNames[static_cast<std::size_t>(number)];
+    constexpr std::array kNames{"",
+                                "torch.sparse_coo",
+                                "torch.sparse_csr",
+                                "torch.sparse_csc",
+                                "torch.sparse_bsr",
+                                "torch.sparse_bsc",
+                                "torch._mkldnn",
+                                "torch.strided"};
+    if (number > 0 && number < static_cast<std::int64_t>(kNames.size()))
+        return kNames[static_cast<std::size_t>(number)];
     return numbered("torch.layout", number);
 }
 
 std::string torchMemoryFormat(std::int64_t number) {
     constexpr std::array kNames{"", "torch.contiguous_format", "torch.channels_last", "torch.channels_last_3d",
                                 "torch.preserve_format"};
-    if (number > 0 && number < static_cast<std::int64_t>(kNames.size())) return kNames[static_cast<std::size_t>(number)];
+    if (number > 0 && number < static_cast<std::int64_t>(kNames.size()))
+        return kNames[static_cast<std::size_t>(number)];
     return numbered("torch.memory_format", number);
 }
 

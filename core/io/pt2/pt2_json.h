@@ -17,7 +17,7 @@ using Json = simdjson::dom::element;
 using JsonArray = simdjson::dom::array;
 using JsonObject = simdjson::dom::object;
 
-[[nodiscard]] std::optional<Json> member(Json json, std::string_view key); // nullopt: absent or null
+[[nodiscard]] std::optional<Json> member(Json json, std::string_view key);  // nullopt: absent or null
 [[nodiscard]] std::string_view textMember(Json json, std::string_view key); // "" if absent or no text
 [[nodiscard]] std::optional<JsonArray> arrayMember(Json json, std::string_view key);
 [[nodiscard]] std::optional<JsonObject> objectMember(Json json, std::string_view key);
@@ -37,7 +37,7 @@ struct Union {
 [[nodiscard]] TensorMeta tensorMeta(Json json);
 
 // Python's spellings, as FX prints them.
-[[nodiscard]] std::string pythonFloat(double number);     // "1e-06", "1.0", "inf"
+[[nodiscard]] std::string pythonFloat(double number);      // "1e-06", "1.0", "inf"
 [[nodiscard]] std::string torchDType(std::int64_t number); // 7 -> "torch.float32"
 [[nodiscard]] std::string torchLayout(std::int64_t number);
 [[nodiscard]] std::string torchMemoryFormat(std::int64_t number);

@@ -22,8 +22,8 @@ bool endsWith(std::string_view text, std::string_view suffix) {
 
 struct GraphEntry {
     const Entry* entry = nullptr;
-    std::string model;       // "model"
-    std::size_t others = 0;  // further models in the archive
+    std::string model;      // "model"
+    std::size_t others = 0; // further models in the archive
 };
 
 GraphEntry findGraph(const Archive& archive) {
@@ -78,7 +78,8 @@ StorageKeys readStorage(const Archive& archive, const std::string& model, simdjs
     for (const auto field : *config) {
         const std::string_view file = textMember(field.value, "path_name");
         const auto meta = member(field.value, "tensor_meta");
-        if (flagMember(field.value, "is_param")) parameters.emplace_back(field.key, meta ? tensorMeta(*meta) : TensorMeta{});
+        if (flagMember(field.value, "is_param"))
+            parameters.emplace_back(field.key, meta ? tensorMeta(*meta) : TensorMeta{});
         const auto found = filled.find(file);
         if (found == filled.end() || !found->second || !meta) continue;
         const auto offset = member(*meta, "storage_offset");
@@ -88,10 +89,11 @@ StorageKeys readStorage(const Archive& archive, const std::string& model, simdjs
 }
 
 // archive: where the weights' table may lie; null for a graph without one.
-Result<GraphPtr> readGraph(const PaddedText& text, const std::string& at, const Archive* archive, const GraphEntry& graph,
-                           Progress& progress) {
+Result<GraphPtr> readGraph(const PaddedText& text, const std::string& at, const Archive* archive,
+                           const GraphEntry& graph, Progress& progress) {
     simdjson::dom::parser parser;
-    if (const auto error = parser.allocate(std::max<std::size_t>(text.size, 1024), kMaxJsonDepth)) return parseError(error, at);
+    if (const auto error = parser.allocate(std::max<std::size_t>(text.size, 1024), kMaxJsonDepth))
+        return parseError(error, at);
     Json root;
     if (const auto error = parser.parse(text.bytes.data(), text.size, false).get(root)) return parseError(error, at);
     const auto graph_module = member(root, "graph_module");

@@ -17,9 +17,12 @@ Roles readRoles(Json signature) {
             if (name.empty())
                 if (const auto names = namesIn(*arg); !names.empty()) name = names.front();
             InputRole role;
-            if (input.tag == "parameter") role = {ValueKind::Parameter, textMember(*input.value, "parameter_name")};
-            else if (input.tag == "buffer") role = {ValueKind::Buffer, textMember(*input.value, "buffer_name")};
-            else if (input.tag == "tensor_constant" || input.tag == "custom_obj" || input.tag == "token") role.kind = ValueKind::Constant;
+            if (input.tag == "parameter")
+                role = {ValueKind::Parameter, textMember(*input.value, "parameter_name")};
+            else if (input.tag == "buffer")
+                role = {ValueKind::Buffer, textMember(*input.value, "buffer_name")};
+            else if (input.tag == "tensor_constant" || input.tag == "custom_obj" || input.tag == "token")
+                role.kind = ValueKind::Constant;
             roles.insert_or_assign(name, role);
         }
     }
@@ -44,8 +47,10 @@ std::vector<ModuleFrame> splitModuleStack(std::string_view text) {
     int depth = 0;
     for (std::size_t i = 0; i <= text.size() && frames.size() < kMaxFrames; ++i) {
         const char c = i < text.size() ? text[i] : ';';
-        if (c == '(' || c == '[') ++depth;
-        else if ((c == ')' || c == ']') && depth > 0) --depth;
+        if (c == '(' || c == '[')
+            ++depth;
+        else if ((c == ')' || c == ']') && depth > 0)
+            --depth;
         else if (c == ',' && depth == 0) {
             comma_before = last_comma;
             last_comma = i;

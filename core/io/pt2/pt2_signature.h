@@ -20,7 +20,8 @@ using Roles = std::unordered_map<std::string_view, InputRole>;
 
 [[nodiscard]] Roles readRoles(Json signature);
 
-// "key,path,type" frames separated by ';', outermost first. Keys may hold commas and semicolons inside brackets or quotes.
+// "key,path,type" frames separated by ';', outermost first. Keys may hold commas and semicolons inside brackets or
+// quotes.
 [[nodiscard]] std::vector<ModuleFrame> splitModuleStack(std::string_view text);
 
 // Names are kept to 1,024 characters: longer ones are no names.

@@ -13,7 +13,8 @@ using test::toyModel;
 std::string folds(const ModelGraph& graph) {
     std::string text;
     for (const FoldGroup& fold : graph.modules.folds)
-        text += (text.empty() ? "" : " ") + graph.modules.at(fold.members.front()).name + "-" + graph.modules.at(fold.members.back()).name;
+        text += (text.empty() ? "" : " ") + graph.modules.at(fold.members.front()).name + "-" +
+                graph.modules.at(fold.members.back()).name;
     return text;
 }
 

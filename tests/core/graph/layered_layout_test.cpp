@@ -89,7 +89,8 @@ TEST(LayeredLayout, ForgivesBadNumbers) {
     const LayoutResult result = layeredLayout(request);
     ASSERT_EQ(result.edges.size(), 3u);
     for (const LayoutResult::Edge& edge : result.edges) EXPECT_GE(edge.path.size(), 2u);
-    for (const LayoutRect& box : result.boxes) EXPECT_TRUE(std::isfinite(box.x) && std::isfinite(box.y) && box.width <= 1e6);
+    for (const LayoutRect& box : result.boxes)
+        EXPECT_TRUE(std::isfinite(box.x) && std::isfinite(box.y) && box.width <= 1e6);
 }
 
 LayoutRequest randomRequest(std::uint32_t seed) {
@@ -132,7 +133,8 @@ TEST(LayeredLayout, TwoThousandBoxesWithLongEdgesAreQuick) {
     for (std::uint32_t i = 0; i + 500 < 2000; i += 3) request.edges.push_back({i, i + 500, 60, 16});
     const auto start = std::chrono::steady_clock::now();
     const LayoutResult result = layeredLayout(request);
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20)); // sanitizers and slow machines included
+    EXPECT_LT(std::chrono::steady_clock::now() - start,
+              std::chrono::seconds(20)); // sanitizers and slow machines included
     EXPECT_EQ(result.boxes.size(), 2000u);
 }
 

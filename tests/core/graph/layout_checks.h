@@ -18,7 +18,8 @@ inline bool overlap(const LayoutRect& a, const LayoutRect& b) {
 
 inline bool holds(const LayoutRect& outer, const LayoutRect& inner) {
     constexpr double kTouch = 0.5;
-    return inner.x >= outer.x - kTouch && inner.y >= outer.y - kTouch && inner.x + inner.width <= outer.x + outer.width + kTouch &&
+    return inner.x >= outer.x - kTouch && inner.y >= outer.y - kTouch &&
+           inner.x + inner.width <= outer.x + outer.width + kTouch &&
            inner.y + inner.height <= outer.y + outer.height + kTouch;
 }
 
@@ -48,7 +49,8 @@ inline void checkLayout(const LayoutRequest& request, const LayoutResult& result
         for (std::size_t c = 0; c < result.clusters.size(); ++c) {
             if (inCluster(request.boxes[i].cluster, static_cast<std::int32_t>(c))) {
                 EXPECT_TRUE(holds(result.clusters[c], box)) << "box " << i << " in cluster " << c;
-                EXPECT_GE(box.y, result.clusters[c].y + request.cluster_header - 0.5) << "box " << i << " under the title of " << c;
+                EXPECT_GE(box.y, result.clusters[c].y + request.cluster_header - 0.5)
+                    << "box " << i << " under the title of " << c;
             } else {
                 EXPECT_FALSE(overlap(result.clusters[c], box)) << "box " << i << " and cluster " << c;
             }

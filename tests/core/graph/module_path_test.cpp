@@ -15,7 +15,8 @@ TEST(ModulePath, DynamoSpellings) {
     EXPECT_EQ(cleanModulePath("L['self']"), "");
     EXPECT_EQ(cleanModulePath("L['self'].model.embed_tokens"), "model.embed_tokens");
     EXPECT_EQ(cleanModulePath("getattr(L['self'].layers, '0').mlp"), "layers.0.mlp");
-    EXPECT_EQ(cleanModulePath("getattr(getattr(L['self'].model.layers, '12').experts, '3')"), "model.layers.12.experts.3");
+    EXPECT_EQ(cleanModulePath("getattr(getattr(L['self'].model.layers, '12').experts, '3')"),
+              "model.layers.12.experts.3");
     EXPECT_EQ(cleanModulePath("L['self']._modules['layers']._modules['0']"), "layers.0");
     EXPECT_EQ(cleanModulePath("L__self__"), "");
 }

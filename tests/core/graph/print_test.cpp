@@ -67,15 +67,17 @@ TEST(Print, NodesAsFx) {
     b.graphOutput(b.output("cat", test::tensor({2})));
     const Result<ModelGraph> graph = std::move(b).finish();
     ASSERT_TRUE(graph.ok());
-    EXPECT_EQ(printNodes(*graph),
-              "graph():\n"
-              "    %x : [num_users=1] = placeholder[target=x]\n"
-              "    %split : [num_users=2] = call_function[target=torch.ops.aten.split.Tensor](args = (%x, 1), kwargs = {})\n"
-              "    %getitem : [num_users=1] = call_function[target=operator.getitem](args = (%split, 0), kwargs = {})\n"
-              "    %getitem_1 : [num_users=1] = call_function[target=operator.getitem](args = (%split, 1), kwargs = {})\n"
-              "    %add : [num_users=1] = call_function[target=operator.add](args = (%getitem, %getitem), kwargs = {})\n"
-              "    %cat : [num_users=1] = call_function[target=torch.ops.aten.cat.default](args = ([%add, %getitem_1],), kwargs = {dim: -1})\n"
-              "    return (cat,)");
+    EXPECT_EQ(
+        printNodes(*graph),
+        "graph():\n"
+        "    %x : [num_users=1] = placeholder[target=x]\n"
+        "    %split : [num_users=2] = call_function[target=torch.ops.aten.split.Tensor](args = (%x, 1), kwargs = {})\n"
+        "    %getitem : [num_users=1] = call_function[target=operator.getitem](args = (%split, 0), kwargs = {})\n"
+        "    %getitem_1 : [num_users=1] = call_function[target=operator.getitem](args = (%split, 1), kwargs = {})\n"
+        "    %add : [num_users=1] = call_function[target=operator.add](args = (%getitem, %getitem), kwargs = {})\n"
+        "    %cat : [num_users=1] = call_function[target=torch.ops.aten.cat.default](args = ([%add, %getitem_1],), "
+        "kwargs = {dim: -1})\n"
+        "    return (cat,)");
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bundled sample: Qwen3-8B cut to two layers, exported by torch 2.11 on the meta device. The expected numbers come from
-// the file's JSON, from print(model) of the same model, and from torch.fx's own printout.
+// The bundled sample: Qwen3-8B cut to two layers, exported by torch 2.11 on the meta device. The expected numbers come
+// from the file's JSON, from print(model) of the same model, and from torch.fx's own printout.
 #include "core/graph/layout.h"
 #include "core/graph/print.h"
 #include "core/graph/visible_graph.h"
@@ -39,7 +39,8 @@ TEST(Sample, OperatorCounts) {
     // 236 nodes in the file; one of them wraps a graph of 25 more and goes.
     EXPECT_EQ(graph.ops.nodes.size(), 236u - 1 + 25);
     std::map<std::string, int> count;
-    for (std::size_t n = 0; n < graph.ops.nodes.size(); ++n) ++count[std::string(graph.ops.strings.view(graph.ops.nodes[n].target))];
+    for (std::size_t n = 0; n < graph.ops.nodes.size(); ++n)
+        ++count[std::string(graph.ops.strings.view(graph.ops.nodes[n].target))];
     EXPECT_EQ(count["torch.ops.aten.linear.default"], 15);
     EXPECT_EQ(count["torch.ops.aten.rsqrt.default"], 9);
     EXPECT_EQ(count["torch.ops.aten.softmax.int"], 2);
@@ -53,7 +54,8 @@ TEST(Sample, Parameters) {
     EXPECT_EQ(tree.parameterCount(ModuleId(std::size_t{0})), 1630556672);
     // 151936 x 4096, twice: all weights share one empty file here, and are not tied.
     EXPECT_EQ(tree.parameterCount(tree.find("model.lm_head")), 622329856);
-    for (const Parameter& parameter : tree.parameters) EXPECT_GE(parameter.shared_with, tree.parameters.size()) << parameter.name;
+    for (const Parameter& parameter : tree.parameters)
+        EXPECT_GE(parameter.shared_with, tree.parameters.size()) << parameter.name;
 }
 
 TEST(Sample, Modules) {
@@ -132,7 +134,8 @@ TEST(Sample, NodesPrintAsFxDoes) {
 
 std::vector<std::string> edges(const VisibleGraph& visible) {
     std::vector<std::string> all;
-    for (const VisibleEdge& edge : visible.edges) all.push_back(visible.nodes[edge.from].title + " -> " + visible.nodes[edge.to].title);
+    for (const VisibleEdge& edge : visible.edges)
+        all.push_back(visible.nodes[edge.from].title + " -> " + visible.nodes[edge.to].title);
     return all;
 }
 
@@ -143,12 +146,17 @@ TEST(Sample, DefaultPicture) {
                     "input_ids -> embed_tokens", "mask and positions -> rotary_emb", "mask and positions -> self_attn",
                     "rotary_emb -> self_attn", "embed_tokens -> input_layernorm", "embed_tokens -> add",
                     "input_layernorm -> self_attn", "self_attn -> add", "add -> post_attention_layernorm",
-                    "post_attention_layernorm -> mlp", "mlp -> add", "add -> add", "add -> norm", "norm -> lm_head", "lm_head -> output"));
+                    "post_attention_layernorm -> mlp", "mlp -> add", "add -> add", "add -> norm", "norm -> lm_head",
+                    "lm_head -> output"));
     ASSERT_EQ(visible.clusters.size(), 2u);
     EXPECT_EQ(visible.clusters[1].repeat, 2u);
     for (const VisibleEdge& edge : visible.edges) {
-        if (visible.nodes[edge.from].title == "rotary_emb") { EXPECT_EQ(edge.label, "2 × 1x4096x128"); }
-        if (visible.nodes[edge.from].title == "input_layernorm") { EXPECT_EQ(edge.label, "1x4096x4096"); }
+        if (visible.nodes[edge.from].title == "rotary_emb") {
+            EXPECT_EQ(edge.label, "2 × 1x4096x128");
+        }
+        if (visible.nodes[edge.from].title == "input_layernorm") {
+            EXPECT_EQ(edge.label, "1x4096x4096");
+        }
     }
     const LayoutRequest request = layoutRequest(visible);
     test::checkLayout(request, layeredLayout(request));
@@ -159,9 +167,9 @@ TEST(Sample, AttentionPicture) {
     view.focus = sample().modules.find("model.model.layers.0.self_attn");
     const VisibleGraph visible = visibleGraph(sample(), view);
     const std::vector<std::string> all = edges(visible);
-    EXPECT_THAT(all, testing::IsSupersetOf({"input_layernorm -> q_proj", "q_proj -> q_norm", "mask and positions -> add",
-                                            "softmax -> to bf16", "to bf16 -> matmul", "v_proj -> matmul", "contiguous -> o_proj",
-                                            "o_proj -> to add"}));
+    EXPECT_THAT(all, testing::IsSupersetOf({"input_layernorm -> q_proj", "q_proj -> q_norm",
+                                            "mask and positions -> add", "softmax -> to bf16", "to bf16 -> matmul",
+                                            "v_proj -> matmul", "contiguous -> o_proj", "o_proj -> to add"}));
     const LayoutRequest request = layoutRequest(visible);
     test::checkLayout(request, layeredLayout(request));
 }

@@ -34,8 +34,10 @@ public:
         std::vector<ValueId> norm_weights, weights;
         for (int i = 0; i < toy_.layers; ++i) {
             const std::string name = "model.layers." + std::to_string(i);
-            norm_weights.push_back(b_.parameter(false, "p_norm_" + std::to_string(i), name + ".norm.weight", tensor({8})));
-            weights.push_back(b_.parameter(false, "p_proj_" + std::to_string(i), name + ".proj.weight", tensor({toy_.width(i), 8})));
+            norm_weights.push_back(
+                b_.parameter(false, "p_norm_" + std::to_string(i), name + ".norm.weight", tensor({8})));
+            weights.push_back(
+                b_.parameter(false, "p_proj_" + std::to_string(i), name + ".proj.weight", tensor({toy_.width(i), 8})));
         }
         const ValueId head_weight = b_.parameter(false, "p_head", "head.weight", tensor({100, 8}));
         const ValueId ids = b_.input(ValueKind::Input, "ids", tensor({1, 4}, DType::Int64));
@@ -54,9 +56,11 @@ public:
         b_.argTensor("other", false, arange);
         const ValueId mask = b_.output("le", tensor({4, 4}, DType::Bool));
 
-        for (int i = 0; i < toy_.layers; ++i) x = layer(i, x, mask, norm_weights[static_cast<std::size_t>(i)], weights[static_cast<std::size_t>(i)]);
+        for (int i = 0; i < toy_.layers; ++i)
+            x = layer(i, x, mask, norm_weights[static_cast<std::size_t>(i)], weights[static_cast<std::size_t>(i)]);
 
-        b_.node("linear_head", "torch.ops.aten.linear.default", {{"", "m.Top"}, {"head", "torch.nn.modules.linear.Linear"}}, "");
+        b_.node("linear_head", "torch.ops.aten.linear.default",
+                {{"", "m.Top"}, {"head", "torch.nn.modules.linear.Linear"}}, "");
         b_.argTensor("input", false, x);
         b_.argTensor("weight", false, head_weight);
         b_.graphOutput(b_.output("linear_head", tensor({1, 4, 100})));
@@ -69,7 +73,8 @@ private:
         const std::string n = std::to_string(i), path = "model.layers." + n, type = toy_.type(i);
         const std::string self = path + "|" + type;
         const auto op = [&](const std::string& name, const std::string& target, const std::string& child = {}) {
-            start(name + "_" + n, "torch.ops.aten." + target, child.empty() ? std::vector<std::string>{self} : std::vector<std::string>{self, path + "." + child});
+            start(name + "_" + n, "torch.ops.aten." + target,
+                  child.empty() ? std::vector<std::string>{self} : std::vector<std::string>{self, path + "." + child});
         };
         op("pow", "pow.Tensor_Scalar", "norm|m.RMSNorm");
         b_.argTensor("self", false, x);

@@ -39,8 +39,10 @@ void check(const ModelGraph& graph, const VisibleGraph& visible) {
         EXPECT_LT(box, static_cast<std::int32_t>(visible.nodes.size()));
         EXPECT_GE(box, -1);
     }
-    for (const VisibleNode& node : visible.nodes) EXPECT_LT(node.cluster, static_cast<std::int32_t>(visible.clusters.size()));
-    for (std::size_t c = 0; c < visible.clusters.size(); ++c) EXPECT_LT(visible.clusters[c].parent, static_cast<std::int32_t>(c));
+    for (const VisibleNode& node : visible.nodes)
+        EXPECT_LT(node.cluster, static_cast<std::int32_t>(visible.clusters.size()));
+    for (std::size_t c = 0; c < visible.clusters.size(); ++c)
+        EXPECT_LT(visible.clusters[c].parent, static_cast<std::int32_t>(c));
     for (const VisibleEdge& edge : visible.edges) {
         ASSERT_LT(edge.from, visible.nodes.size());
         ASSERT_LT(edge.to, visible.nodes.size());
@@ -54,11 +56,12 @@ TEST(VisibleGraph, DefaultViewOpensOneLayer) {
     const ModelGraph graph = toyModel();
     const VisibleGraph visible = visibleGraph(graph, defaultView(graph));
     check(graph, visible);
-    EXPECT_THAT(titles(visible), ElementsAre("ids", "embed", "mask and positions", "norm", "proj", "where", "add", "head", "output"));
-    EXPECT_THAT(edges(visible),
-                UnorderedElementsAre("ids -> embed 1x4 i64", "embed -> norm 1x4x8", "norm -> proj 1x4x8", "proj -> where 1x4x8",
-                                     "mask and positions -> where 4x4 bool", "where -> add 1x4x8", "embed -> add 1x4x8",
-                                     "add -> head 1x4x8", "head -> output 1x4x100"));
+    EXPECT_THAT(titles(visible),
+                ElementsAre("ids", "embed", "mask and positions", "norm", "proj", "where", "add", "head", "output"));
+    EXPECT_THAT(edges(visible), UnorderedElementsAre(
+                                    "ids -> embed 1x4 i64", "embed -> norm 1x4x8", "norm -> proj 1x4x8",
+                                    "proj -> where 1x4x8", "mask and positions -> where 4x4 bool", "where -> add 1x4x8",
+                                    "embed -> add 1x4x8", "add -> head 1x4x8", "head -> output 1x4x100"));
     ASSERT_EQ(visible.clusters.size(), 2u);
     EXPECT_EQ(visible.clusters[0].title, "model  Backbone");
     EXPECT_EQ(visible.clusters[1].title, "layers 0–2  Layer");
@@ -83,8 +86,8 @@ TEST(VisibleGraph, CollapsedLayersAreOneBox) {
     EXPECT_THAT(titles(visible), ElementsAre("ids", "embed", "mask and positions", "layers 0–2", "head", "output"));
     EXPECT_EQ(visible.nodes[3].repeat, 3u);
     EXPECT_THAT(edges(visible), UnorderedElementsAre("ids -> embed 1x4 i64", "embed -> layers 0–2 1x4x8",
-                                                     "mask and positions -> layers 0–2 4x4 bool", "layers 0–2 -> head 1x4x8",
-                                                     "head -> output 1x4x100"));
+                                                     "mask and positions -> layers 0–2 4x4 bool",
+                                                     "layers 0–2 -> head 1x4x8", "head -> output 1x4x100"));
 }
 
 TEST(VisibleGraph, WithoutFoldingLayersFollowEachOther) {
@@ -94,8 +97,8 @@ TEST(VisibleGraph, WithoutFoldingLayersFollowEachOther) {
     view.expanded.erase(graph.modules.find("model.layers.0"));
     const VisibleGraph visible = visibleGraph(graph, view);
     check(graph, visible);
-    EXPECT_THAT(titles(visible),
-                ElementsAre("ids", "embed", "mask and positions", "layers 0", "layers 1", "layers 2", "head", "output"));
+    EXPECT_THAT(titles(visible), ElementsAre("ids", "embed", "mask and positions", "layers 0", "layers 1", "layers 2",
+                                             "head", "output"));
     EXPECT_THAT(edges(visible), testing::IsSupersetOf({"layers 0 -> layers 1 1x4x8", "layers 1 -> layers 2 1x4x8"}));
 }
 
@@ -106,8 +109,12 @@ TEST(VisibleGraph, NodesOfFoldedLayersAreShownByTheirTwins) {
     for (std::size_t n = 0; n < graph.ops.nodes.size(); ++n) {
         const std::string_view name = graph.ops.name(NodeId(n));
         if (name == "where_0") twin = visibleNodeOf(graph, visible, NodeId(n));
-        if (name == "where_2") { EXPECT_EQ(visibleNodeOf(graph, visible, NodeId(n)), twin); }
-        if (name == "view_1") { EXPECT_EQ(visibleNodeOf(graph, visible, NodeId(n)), -1); }
+        if (name == "where_2") {
+            EXPECT_EQ(visibleNodeOf(graph, visible, NodeId(n)), twin);
+        }
+        if (name == "view_1") {
+            EXPECT_EQ(visibleNodeOf(graph, visible, NodeId(n)), -1);
+        }
     }
     EXPECT_EQ(visible.nodes[static_cast<std::size_t>(twin)].title, "where");
     EXPECT_EQ(visibleNodeOf(graph, visible, NodeId{}), -1);
@@ -119,7 +126,8 @@ TEST(VisibleGraph, PlumbingIsShownOnDemand) {
     view.hide_plumbing = false;
     const VisibleGraph visible = visibleGraph(graph, view);
     check(graph, visible);
-    EXPECT_THAT(titles(visible), ElementsAre("ids", "embed", "arange", "le", "norm", "proj", "view", "where", "add", "head", "output"));
+    EXPECT_THAT(titles(visible),
+                ElementsAre("ids", "embed", "arange", "le", "norm", "proj", "view", "where", "add", "head", "output"));
 }
 
 TEST(VisibleGraph, FocusShowsNeighboursAtTheBorder) {
@@ -128,7 +136,8 @@ TEST(VisibleGraph, FocusShowsNeighboursAtTheBorder) {
     view.focus = graph.modules.find("model.layers.1");
     const VisibleGraph visible = visibleGraph(graph, view);
     check(graph, visible);
-    EXPECT_THAT(titles(visible), ElementsAre("layers 0", "mask and positions", "norm", "proj", "where", "add", "to layers 2"));
+    EXPECT_THAT(titles(visible),
+                ElementsAre("layers 0", "mask and positions", "norm", "proj", "where", "add", "to layers 2"));
     EXPECT_EQ(visible.nodes[0].kind, VisibleKind::Input);
     EXPECT_EQ(visible.nodes.back().kind, VisibleKind::Output);
     EXPECT_TRUE(visible.clusters.empty());
@@ -202,7 +211,8 @@ TEST(VisibleGraph, HandMadeGraphsAnswerToo) {
 }
 
 TEST(Plumbing, ByName) {
-    for (const char* op : {"aten::view", "aten::transpose", "aten::_assert_tensor_metadata", "aten::sym_size", "operator::mul"})
+    for (const char* op :
+         {"aten::view", "aten::transpose", "aten::_assert_tensor_metadata", "aten::sym_size", "operator::mul"})
         EXPECT_TRUE(isPlumbing(op)) << op;
     for (const char* op : {"aten::mul", "aten::contiguous", "aten::clone", "aten::to", "aten::cat", "aten::linear", ""})
         EXPECT_FALSE(isPlumbing(op)) << op;

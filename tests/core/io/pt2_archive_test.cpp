@@ -22,10 +22,14 @@ void expectError(const Files& files, ErrorCode code, const std::string& part) {
 TEST(Pt2Archive, LayoutsOfAllVersions) {
     const std::string text = relu().text();
     for (const Files& files : {
-             Files{{"net/archive_format", "pt2"}, {"net/models/model.json", text}, {"net/data/weights/weight_0", ""}}, // 2.8 on
-             Files{{"archive_format", "pt2"}, {"models/other.json", text}},                                          // without a root
+             Files{{"net/archive_format", "pt2"},
+                   {"net/models/model.json", text},
+                   {"net/data/weights/weight_0", ""}},                      // 2.8 on
+             Files{{"archive_format", "pt2"}, {"models/other.json", text}}, // without a root
              Files{{"models/model.json", text}, {"models/config", ""}},
-             Files{{"version", "8.5"}, {"serialized_exported_program.json", text}, {"serialized_state_dict.pt", "x"}}, // 2.1 - 2.7
+             Files{{"version", "8.5"},
+                   {"serialized_exported_program.json", text},
+                   {"serialized_state_dict.pt", "x"}}, // 2.1 - 2.7
          }) {
         const Result<GraphPtr> graph = readFiles(files);
         ASSERT_TRUE(graph.ok()) << graph.error().message();
@@ -51,7 +55,8 @@ TEST(Pt2Archive, SaysWhatElseItIs) {
     expectError({{"m/constants.pkl", "x"}, {"m/data.pkl", "x"}, {"m/code/m.py", ""}}, ErrorCode::WrongFormat,
                 "TorchScript module (constants.pkl)");
     expectError({{"m/data.pkl", "x"}, {"m/data/0", "x"}}, ErrorCode::WrongFormat, "written by torch.save (data.pkl)");
-    expectError({{"m/data/aotinductor/model/x.so", "x"}, {"m/archive_format", "pt2"}}, ErrorCode::WrongFormat, "compiled code only");
+    expectError({{"m/data/aotinductor/model/x.so", "x"}, {"m/archive_format", "pt2"}}, ErrorCode::WrongFormat,
+                "compiled code only");
     expectError({{"word/document.xml", "x"}}, ErrorCode::WrongFormat, "ZIP archive of 1 entries");
 }
 
@@ -59,7 +64,8 @@ TEST(Pt2Archive, NotAZip) {
     for (const std::string_view bytes : {"", "PK", "plain text", "PK\x03\x04 cut"}) {
         const Result<GraphPtr> graph = readPt2Memory(bytes);
         ASSERT_FALSE(graph.ok());
-        EXPECT_NE(graph.error().message().find("expected a torch.export archive"), std::string::npos) << graph.error().message();
+        EXPECT_NE(graph.error().message().find("expected a torch.export archive"), std::string::npos)
+            << graph.error().message();
     }
 }
 
@@ -79,7 +85,8 @@ TEST(Pt2Archive, FilesOfTheSystem) {
 
 TEST(Pt2Archive, CutAnywhereIsAnErrorNotADeath) {
     const std::string whole = test::zipOf({{"a/models/model.json", relu().text()}, {"a/version", "1"}});
-    for (std::size_t size = 0; size < whole.size(); ++size) EXPECT_FALSE(readPt2Memory(whole.substr(0, size)).ok()) << size;
+    for (std::size_t size = 0; size < whole.size(); ++size)
+        EXPECT_FALSE(readPt2Memory(whole.substr(0, size)).ok()) << size;
 }
 
 TEST(Pt2Archive, FlippedBytesAreNoDeath) {

@@ -6,7 +6,8 @@
 namespace fusescope {
 namespace {
 
-const pt2::Scope kScope{{"x", ValueId(std::size_t{4})}, {"y", ValueId(std::size_t{5})}, {"s0", ValueId(std::size_t{6})}};
+const pt2::Scope kScope{
+    {"x", ValueId(std::size_t{4})}, {"y", ValueId(std::size_t{5})}, {"s0", ValueId(std::size_t{6})}};
 
 pt2::Argument argument(const std::string& text) {
     simdjson::dom::parser parser;
@@ -15,7 +16,10 @@ pt2::Argument argument(const std::string& text) {
     return pt2::argumentOf(root, kScope);
 }
 
-struct Case { const char *json, *text; ArgKind kind; };
+struct Case {
+    const char *json, *text;
+    ArgKind kind;
+};
 
 TEST(Pt2Argument, TextAndKind) {
     for (const Case& c : {
@@ -53,7 +57,8 @@ TEST(Pt2Argument, TextAndKind) {
              Case{"{'as_sym_bool':{'as_bool':true}}", "True", ArgKind::Scalar},
              Case{"{'as_something_new':{'a':1}}", "as_something_new", ArgKind::Text},
              Case{"{'entirely':'else'}", "entirely", ArgKind::Text},
-             Case{"{'as_string_to_argument':{'k':{'as_int':1},'l':{'as_none':true}}}", "{k: 1, l: None}", ArgKind::Text},
+             Case{"{'as_string_to_argument':{'k':{'as_int':1},'l':{'as_none':true}}}", "{k: 1, l: None}",
+                  ArgKind::Text},
          }) {
         const pt2::Argument got = argument(c.json);
         EXPECT_EQ(got.text, c.text) << c.json;
@@ -101,9 +106,10 @@ TEST(Pt2Argument, OlderSpellings) {
 }
 
 TEST(Pt2Argument, OddValuesAreForgiven) {
-    for (const char* odd : {"{}", "[]", "3", "null", "'text'", "{'as_tensor':3}", "{'as_tensors':{'name':'x'}}", "{'as_ints':3}",
-                            "{'as_device':7}", "{'as_complex':[]}", "{'as_sym_ints':[[[]]]}", "{'as_tensors':[[]]}",
-                            "{'as_nested_tensors':[[[[]]]]}", "{'as_optional_tensors':[{},{'as_tensor':{}}]}"})
+    for (const char* odd :
+         {"{}", "[]", "3", "null", "'text'", "{'as_tensor':3}", "{'as_tensors':{'name':'x'}}", "{'as_ints':3}",
+          "{'as_device':7}", "{'as_complex':[]}", "{'as_sym_ints':[[[]]]}", "{'as_tensors':[[]]}",
+          "{'as_nested_tensors':[[[[]]]]}", "{'as_optional_tensors':[{},{'as_tensor':{}}]}"})
         (void)argument(odd);
     std::string deep = "{'as_int':1}";
     for (int i = 0; i < 60; ++i) deep = "{'as_string_to_argument':{'k':" + deep + "}}";
@@ -119,10 +125,13 @@ TEST(Pt2Argument, LongListsAreCut) {
 TEST(Pt2Json, ExportNumbersAreNotC10Numbers) { // c10 calls 6 float and 15 bfloat16
     simdjson::dom::parser parser;
     pt2::Json root;
-    ASSERT_EQ(parser.parse(std::string("{\"dtype\":6,\"sizes\":[{\"as_int\":2},7,{\"as_expr\":{\"expr_str\":\"s0\",\"hint\":{\"as_int\":5}}},"
-                                       "{\"as_expr\":{\"expr_str\":\"s1\",\"hint\":null}}],\"requires_grad\":true}"))
-                  .get(root),
-              simdjson::SUCCESS);
+    ASSERT_EQ(
+        parser
+            .parse(std::string(
+                "{\"dtype\":6,\"sizes\":[{\"as_int\":2},7,{\"as_expr\":{\"expr_str\":\"s0\",\"hint\":{\"as_int\":5}}},"
+                "{\"as_expr\":{\"expr_str\":\"s1\",\"hint\":null}}],\"requires_grad\":true}"))
+            .get(root),
+        simdjson::SUCCESS);
     const TensorMeta meta = pt2::tensorMeta(root);
     EXPECT_EQ(meta.dtype, DType::Float16);
     EXPECT_EQ(meta.sizes, (std::vector<std::int64_t>{2, 7, 5, kDynamicSize}));

@@ -37,12 +37,14 @@ TEST(Pt2Reader, NodesWithoutNamesTakeTheirFirstOutputs) {
 
 TEST(Pt2Reader, SeveralOutputs) {
     Program p;
-    p.nodes = "{'target':'torch.ops.aten.topk.default','inputs':[{'name':'self','arg':{'as_tensor':{'name':'x'}},'kind':1},"
-              "{'name':'k','arg':{'as_int':2},'kind':1},{'name':'sorted','arg':{'as_bool':true},'kind':2}],"
-              "'outputs':[{'as_tensor':{'name':'values'}},{'as_tensor':{'name':'indices'}}],'metadata':{},'name':'topk'},"
-              "{'target':'torch.ops.aten.split.Tensor','inputs':[{'name':'self','arg':{'as_tensor':{'name':'values'}}}],"
-              "'outputs':[{'as_tensors':[{'name':'a'},{'name':'y'}]}],'metadata':{},'name':'split'}";
-    p.values = value("x") + "," + value("values") + "," + value("indices", "[]", 5) + "," + value("a") + "," + value("y");
+    p.nodes =
+        "{'target':'torch.ops.aten.topk.default','inputs':[{'name':'self','arg':{'as_tensor':{'name':'x'}},'kind':1},"
+        "{'name':'k','arg':{'as_int':2},'kind':1},{'name':'sorted','arg':{'as_bool':true},'kind':2}],"
+        "'outputs':[{'as_tensor':{'name':'values'}},{'as_tensor':{'name':'indices'}}],'metadata':{},'name':'topk'},"
+        "{'target':'torch.ops.aten.split.Tensor','inputs':[{'name':'self','arg':{'as_tensor':{'name':'values'}}}],"
+        "'outputs':[{'as_tensors':[{'name':'a'},{'name':'y'}]}],'metadata':{},'name':'split'}";
+    p.values =
+        value("x") + "," + value("values") + "," + value("indices", "[]", 5) + "," + value("a") + "," + value("y");
     const GraphPtr graph = graphOf(p);
     ASSERT_EQ(graph->ops.nodes.size(), 2u);
     const NodeId topk(std::size_t{0}), split(std::size_t{1});
@@ -58,26 +60,29 @@ TEST(Pt2Reader, SeveralOutputs) {
 Program withWeights() {
     Program p = relu();
     p.inputs = "{'as_tensor':{'name':'p_a'}},{'as_tensor':{'name':'x'}}";
-    p.specs = "{'parameter':{'arg':{'name':'p_a'},'parameter_name':'embed.weight'}},{'user_input':{'arg':{'as_tensor':{'name':'x'}}}}";
+    p.specs = "{'parameter':{'arg':{'name':'p_a'},'parameter_name':'embed.weight'}},{'user_input':{'arg':{'as_tensor':{"
+              "'name':'x'}}}}";
     p.values += "," + value("p_a");
     return p;
 }
 
 std::string config(const std::string& path_b, int offset_b) {
     const auto meta = [](int offset) {
-        return "'tensor_meta':{'dtype':7,'sizes':[{'as_int':2},{'as_int':3}],'strides':[],'storage_offset':{'as_int':" + std::to_string(offset) + "}}";
+        return "'tensor_meta':{'dtype':7,'sizes':[{'as_int':2},{'as_int':3}],'strides':[],'storage_offset':{'as_int':" +
+               std::to_string(offset) + "}}";
     };
-    return test::json("{'config':{'embed.weight':{'path_name':'weight_0','is_param':true," + meta(0) + "},'head.weight':{'path_name':'" +
-                      path_b + "','is_param':true," + meta(offset_b) + "},'rope':{'path_name':'weight_0','is_param':false," + meta(0) + "}}}");
+    return test::json("{'config':{'embed.weight':{'path_name':'weight_0','is_param':true," + meta(0) +
+                      "},'head.weight':{'path_name':'" + path_b + "','is_param':true," + meta(offset_b) +
+                      "},'rope':{'path_name':'weight_0','is_param':false," + meta(0) + "}}}");
 }
 
 // Parameters counted in the root, so that tied ones count once.
-std::int64_t counted(const std::string& weights_config, const std::string& weight_0, const std::string& weight_1 = "w") {
-    const Result<GraphPtr> graph =
-        readFiles({{"m/models/model.json", withWeights().text()},
-                   {"m/data/weights/model_weights_config.json", weights_config},
-                   {"m/data/weights/weight_0", weight_0},
-                   {"m/data/weights/weight_1", weight_1}});
+std::int64_t counted(const std::string& weights_config, const std::string& weight_0,
+                     const std::string& weight_1 = "w") {
+    const Result<GraphPtr> graph = readFiles({{"m/models/model.json", withWeights().text()},
+                                              {"m/data/weights/model_weights_config.json", weights_config},
+                                              {"m/data/weights/weight_0", weight_0},
+                                              {"m/data/weights/weight_1", weight_1}});
     EXPECT_TRUE(graph.ok());
     if (!graph) return -1;
     EXPECT_EQ((*graph)->modules.parameters.size(), 2u);
@@ -120,7 +125,8 @@ TEST(Pt2Reader, UnknownKeysAreSkipped) {
 TEST(Pt2Reader, DamagedNodesAreProblems) {
     Program p = relu();
     p.nodes = "7," + p.nodes +
-              ",{'target':'torch.ops.aten.neg.default','inputs':[{'name':'self','arg':{'as_tensor':{'name':'nobody'}}}],'outputs':[]},{}";
+              ",{'target':'torch.ops.aten.neg.default','inputs':[{'name':'self','arg':{'as_tensor':{'name':'nobody'}}}]"
+              ",'outputs':[]},{}";
     const GraphPtr graph = graphOf(p);
     EXPECT_EQ(graph->ops.nodes.size(), 3u);
     ASSERT_EQ(graph->problems.size(), 2u);
@@ -132,16 +138,20 @@ TEST(Pt2Reader, DeclaredModulesKeepTheirOrder) {
     Program p = relu();
     p.calls = "{'fqn':''},{'fqn':'zeta'},{'fqn':'act'}";
     const GraphPtr graph = graphOf(p);
-    EXPECT_LT(graph->modules.at(graph->modules.find("zeta")).declared, graph->modules.at(graph->modules.find("act")).declared);
+    EXPECT_LT(graph->modules.at(graph->modules.find("zeta")).declared,
+              graph->modules.at(graph->modules.find("act")).declared);
 }
 
 TEST(Pt2Reader, SymbolicSizes) {
     Program p;
-    p.nodes = "{'target':'torch.ops.aten.sym_size.int','inputs':[{'name':'self','arg':{'as_tensor':{'name':'x'}},'kind':1},"
-              "{'name':'dim','arg':{'as_int':0},'kind':1}],'outputs':[{'as_sym_int':{'as_name':'s'}}],'metadata':{},'name':'s'},"
-              "{'target':'torch.ops.aten.view.default','inputs':[{'name':'self','arg':{'as_tensor':{'name':'x'}},'kind':1},"
-              "{'name':'size','arg':{'as_sym_ints':[{'as_name':'s'},{'as_int':3}]},'kind':1}],'outputs':[{'as_tensor':{'name':'y'}}],"
-              "'metadata':{},'name':'y'}";
+    p.nodes =
+        "{'target':'torch.ops.aten.sym_size.int','inputs':[{'name':'self','arg':{'as_tensor':{'name':'x'}},'kind':1},"
+        "{'name':'dim','arg':{'as_int':0},'kind':1}],'outputs':[{'as_sym_int':{'as_name':'s'}}],'metadata':{},'name':'"
+        "s'},"
+        "{'target':'torch.ops.aten.view.default','inputs':[{'name':'self','arg':{'as_tensor':{'name':'x'}},'kind':1},"
+        "{'name':'size','arg':{'as_sym_ints':[{'as_name':'s'},{'as_int':3}]},'kind':1}],'outputs':[{'as_tensor':{'name'"
+        ":'y'}}],"
+        "'metadata':{},'name':'y'}";
     p.values = value("x") + "," + value("y");
     const GraphPtr graph = graphOf(p);
     const NodeId view(std::size_t{1});

@@ -19,8 +19,10 @@ std::string frames(std::string_view text) {
 TEST(Pt2ModuleStack, Spellings) {
     EXPECT_EQ(frames(""), "");
     EXPECT_EQ(frames("L__self__,,m.Net;L__self__model,model,m.Model"), ":m.Net model:m.Model");
-    EXPECT_EQ(frames("140489085326576,gate_proj,torch.nn.modules.linear.Linear"), "gate_proj:torch.nn.modules.linear.Linear"); // strict
-    EXPECT_EQ(frames("getattr(L['self'].layers, '0'),L['self'].layers.0,m.Layer"), "L['self'].layers.0:m.Layer"); // pytorch#126063
+    EXPECT_EQ(frames("140489085326576,gate_proj,torch.nn.modules.linear.Linear"),
+              "gate_proj:torch.nn.modules.linear.Linear"); // strict
+    EXPECT_EQ(frames("getattr(L['self'].layers, '0'),L['self'].layers.0,m.Layer"),
+              "L['self'].layers.0:m.Layer"); // pytorch#126063
     EXPECT_EQ(frames("f(a;b),x,T;g[1,2;3],y,U"), "x:T y:U");
     EXPECT_EQ(frames("model,Type"), "model:Type");
     EXPECT_EQ(frames("nothing"), "");
@@ -41,13 +43,14 @@ TEST(Pt2ModuleStack, IsBounded) {
 TEST(Pt2Signature, Roles) {
     simdjson::dom::parser parser;
     pt2::Json root;
-    ASSERT_EQ(parser
-                  .parse(test::json("{'input_specs':[{'parameter':{'arg':{'name':'p_w'},'parameter_name':'fc.weight'}},"
-                                    "{'buffer':{'arg':{'name':'b_f'},'buffer_name':'rope.inv_freq','persistent':false}},"
-                                    "{'tensor_constant':{'arg':{'name':'c_0'},'tensor_constant_name':'lifted'}},"
-                                    "{'$type':'user_input','$value':{'arg':{'as_tensor':{'name':'x'}}}},{'nonsense':3},7]}"))
-                  .get(root),
-              simdjson::SUCCESS);
+    ASSERT_EQ(
+        parser
+            .parse(test::json("{'input_specs':[{'parameter':{'arg':{'name':'p_w'},'parameter_name':'fc.weight'}},"
+                              "{'buffer':{'arg':{'name':'b_f'},'buffer_name':'rope.inv_freq','persistent':false}},"
+                              "{'tensor_constant':{'arg':{'name':'c_0'},'tensor_constant_name':'lifted'}},"
+                              "{'$type':'user_input','$value':{'arg':{'as_tensor':{'name':'x'}}}},{'nonsense':3},7]}"))
+            .get(root),
+        simdjson::SUCCESS);
     pt2::Roles roles = pt2::readRoles(root);
     EXPECT_EQ(roles["p_w"].kind, ValueKind::Parameter);
     EXPECT_EQ(roles["p_w"].qualified_name, "fc.weight");
@@ -59,8 +62,10 @@ TEST(Pt2Signature, Roles) {
 TEST(Pt2Signature, Torch21) {
     simdjson::dom::parser parser;
     pt2::Json root;
-    ASSERT_EQ(parser.parse(test::json("{'inputs_to_parameters':{'arg0_1':'fc.weight'},'inputs_to_buffers':{'arg1_1':'b'}}")).get(root),
-              simdjson::SUCCESS);
+    ASSERT_EQ(
+        parser.parse(test::json("{'inputs_to_parameters':{'arg0_1':'fc.weight'},'inputs_to_buffers':{'arg1_1':'b'}}"))
+            .get(root),
+        simdjson::SUCCESS);
     pt2::Roles roles = pt2::readRoles(root);
     EXPECT_EQ(roles["arg0_1"].kind, ValueKind::Parameter);
     EXPECT_EQ(roles["arg1_1"].qualified_name, "b");

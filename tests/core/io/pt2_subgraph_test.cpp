@@ -9,14 +9,17 @@ using test::graphOf;
 using test::Program;
 using test::value;
 
-std::string call(const std::string& name, const std::string& op, const std::string& input, const std::string& stack = {}) {
-    return "{'target':'torch.ops.aten." + op + ".default','inputs':[{'name':'self','arg':{'as_tensor':{'name':'" + input +
-           "'}},'kind':1}],'outputs':[{'as_tensor':{'name':'" + name + "'}}],'metadata':{'nn_module_stack':'" + stack + "'},'name':'" + name + "'}";
+std::string call(const std::string& name, const std::string& op, const std::string& input,
+                 const std::string& stack = {}) {
+    return "{'target':'torch.ops.aten." + op + ".default','inputs':[{'name':'self','arg':{'as_tensor':{'name':'" +
+           input + "'}},'kind':1}],'outputs':[{'as_tensor':{'name':'" + name + "'}}],'metadata':{'nn_module_stack':'" +
+           stack + "'},'name':'" + name + "'}";
 }
 
-std::string graph(const std::string& inputs, const std::string& output, const std::string& nodes, const std::string& values) {
-    return "{'as_graph':{'name':'submod','graph':{'inputs':[" + inputs + "],'outputs':[{'as_tensor':{'name':'" + output + "'}}],'nodes':[" + nodes +
-           "],'tensor_values':{" + values + "},'sym_int_values':{}}}}";
+std::string graph(const std::string& inputs, const std::string& output, const std::string& nodes,
+                  const std::string& values) {
+    return "{'as_graph':{'name':'submod','graph':{'inputs':[" + inputs + "],'outputs':[{'as_tensor':{'name':'" +
+           output + "'}}],'nodes':[" + nodes + "],'tensor_values':{" + values + "},'sym_int_values':{}}}}";
 }
 
 std::string tensorName(const std::string& name) { return "{'as_tensor':{'name':'" + name + "'}}"; }
@@ -24,10 +27,14 @@ std::string tensorName(const std::string& name) { return "{'as_tensor':{'name':'
 // y = wrapper(flag, graph, x), then z = neg(y)
 Program wrapped(const std::string& target) {
     Program p;
-    p.nodes = call("a", "relu", "x") + ",{'target':'torch.ops.higher_order." + target + "','inputs':[{'name':'','arg':{'as_bool':false},'kind':1},{'name':'','arg':" +
-              graph(tensorName("x"), "a", call("a", "cos", "x") + "," + call("inner", "sin", "a"), value("a", "[{'as_int':9}]")) +
-              ",'kind':1},{'name':'','arg':{'as_tensor':{'name':'a'}},'kind':1}],'outputs':[{'as_tensor':{'name':'y'}}],"
-              "'metadata':{'nn_module_stack':'L,,m.Net;L_r,rotary,m.Rotary'},'name':'hop'}," + call("z", "neg", "y");
+    p.nodes =
+        call("a", "relu", "x") + ",{'target':'torch.ops.higher_order." + target +
+        "','inputs':[{'name':'','arg':{'as_bool':false},'kind':1},{'name':'','arg':" +
+        graph(tensorName("x"), "a", call("a", "cos", "x") + "," + call("inner", "sin", "a"),
+              value("a", "[{'as_int':9}]")) +
+        ",'kind':1},{'name':'','arg':{'as_tensor':{'name':'a'}},'kind':1}],'outputs':[{'as_tensor':{'name':'y'}}],"
+        "'metadata':{'nn_module_stack':'L,,m.Net;L_r,rotary,m.Rotary'},'name':'hop'}," +
+        call("z", "neg", "y");
     p.values = value("x") + "," + value("a") + "," + value("y") + "," + value("z");
     p.outputs = tensorName("z");
     return p;
@@ -54,8 +61,11 @@ TEST(Pt2Subgraph, OthersJoinTheResults) {
     Program p;
     const std::string yes = graph(tensorName("t"), "r", call("r", "cos", "t"), value("r"));
     const std::string no = graph(tensorName("t"), "r", call("r", "sin", "t"), value("r"));
-    p.nodes = "{'target':'torch.ops.higher_order.cond','inputs':[{'name':'','arg':{'as_tensor':{'name':'x'}}},{'name':'','arg':" + yes +
-              "},{'name':'','arg':" + no + "},{'name':'','arg':{'as_tensors':[{'name':'x'}]}}],'outputs':[{'as_tensor':{'name':'y'}}],'metadata':{},'name':'cond'}";
+    p.nodes = "{'target':'torch.ops.higher_order.cond','inputs':[{'name':'','arg':{'as_tensor':{'name':'x'}}},{'name':'"
+              "','arg':" +
+              yes + "},{'name':'','arg':" + no +
+              "},{'name':'','arg':{'as_tensors':[{'name':'x'}]}}],'outputs':[{'as_tensor':{'name':'y'}}],'metadata':{},"
+              "'name':'cond'}";
     p.values = value("x") + "," + value("y");
     const GraphPtr graph = graphOf(p);
     ASSERT_EQ(graph->ops.nodes.size(), 3u);
@@ -72,8 +82,10 @@ TEST(Pt2Subgraph, OthersJoinTheResults) {
 
 TEST(Pt2Subgraph, InputsNobodyHandsInBecomeConstants) {
     Program p;
-    p.nodes = "{'target':'torch.ops.higher_order.flex_attention','inputs':[{'name':'','arg':{'as_tensor':{'name':'x'}}},{'name':'','arg':" +
-              graph(tensorName("score") + ",{'as_int':3}," + tensorName("b"), "r", call("r", "cos", "score"), value("score")) +
+    p.nodes = "{'target':'torch.ops.higher_order.flex_attention','inputs':[{'name':'','arg':{'as_tensor':{'name':'x'}}}"
+              ",{'name':'','arg':" +
+              graph(tensorName("score") + ",{'as_int':3}," + tensorName("b"), "r", call("r", "cos", "score"),
+                    value("score")) +
               "}],'outputs':[{'as_tensor':{'name':'y'}}],'metadata':{},'name':'flex'}";
     p.values = value("x") + "," + value("y");
     const GraphPtr graph = graphOf(p);
@@ -85,8 +97,10 @@ TEST(Pt2Subgraph, InputsNobodyHandsInBecomeConstants) {
 TEST(Pt2Subgraph, NestingIsBounded) {
     std::string inner = call("r", "cos", "t");
     for (int i = 0; i < 30; ++i) // JSON itself may nest 256 deep: some seven levels for each graph
-        inner = "{'target':'torch.ops.higher_order.wrap','inputs':[{'name':'','arg':" + graph(tensorName("t"), "r", inner, "") +
-                "},{'name':'','arg':{'as_tensor':{'name':'t'}}}],'outputs':[{'as_tensor':{'name':'r'}}],'metadata':{},'name':'r'}";
+        inner = "{'target':'torch.ops.higher_order.wrap','inputs':[{'name':'','arg':" +
+                graph(tensorName("t"), "r", inner, "") +
+                "},{'name':'','arg':{'as_tensor':{'name':'t'}}}],'outputs':[{'as_tensor':{'name':'r'}}],'metadata':{},'"
+                "name':'r'}";
     Program p;
     p.inputs = tensorName("t");
     p.outputs = tensorName("r");
@@ -98,8 +112,9 @@ TEST(Pt2Subgraph, NestingIsBounded) {
 
 TEST(Pt2Subgraph, GraphsWithoutNodesAreProblems) {
     Program p;
-    p.nodes = "{'target':'torch.ops.higher_order.wrap','inputs':[{'name':'','arg':{'as_graph':{'name':'s','graph':{}}}}],"
-              "'outputs':[{'as_tensor':{'name':'y'}}],'metadata':{},'name':'hop'}";
+    p.nodes =
+        "{'target':'torch.ops.higher_order.wrap','inputs':[{'name':'','arg':{'as_graph':{'name':'s','graph':{}}}}],"
+        "'outputs':[{'as_tensor':{'name':'y'}}],'metadata':{},'name':'hop'}";
     p.values = value("x") + "," + value("y");
     const GraphPtr graph = graphOf(p);
     ASSERT_EQ(graph->problems.size(), 1u);

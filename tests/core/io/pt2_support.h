@@ -47,19 +47,20 @@ inline std::string json(std::string text) {
 }
 
 // A tensor value of an exported graph.
-inline std::string value(const std::string& name, const std::string& sizes = "[{'as_int':2},{'as_int':3}]", int dtype = 7) {
+inline std::string value(const std::string& name, const std::string& sizes = "[{'as_int':2},{'as_int':3}]",
+                         int dtype = 7) {
     return "'" + name + "':{'dtype':" + std::to_string(dtype) + ",'sizes':" + sizes +
            ",'requires_grad':false,'device':{'type':'cuda','index':0},'strides':[{'as_int':3},{'as_int':1}],"
            "'storage_offset':{'as_int':0},'layout':7}";
 }
 
 struct Program {
-    std::string nodes, values, inputs = "{'as_tensor':{'name':'x'}}", outputs = "{'as_tensor':{'name':'y'}}", specs, extra,
-                                calls;
+    std::string nodes, values, inputs = "{'as_tensor':{'name':'x'}}", outputs = "{'as_tensor':{'name':'y'}}", specs,
+                               extra, calls;
     [[nodiscard]] std::string text(const std::string& version = "{'major':8,'minor':17}") const {
-        return json("{'graph_module':{'graph':{'inputs':[" + inputs + "],'outputs':[" + outputs + "],'nodes':[" + nodes +
-                    "],'tensor_values':{" + values + "},'sym_int_values':{}},'signature':{'input_specs':[" + specs +
-                    "],'output_specs':[]},'module_call_graph':[" + calls + "]},'schema_version':" + version +
+        return json("{'graph_module':{'graph':{'inputs':[" + inputs + "],'outputs':[" + outputs + "],'nodes':[" +
+                    nodes + "],'tensor_values':{" + values + "},'sym_int_values':{}},'signature':{'input_specs':[" +
+                    specs + "],'output_specs':[]},'module_call_graph':[" + calls + "]},'schema_version':" + version +
                     ",'torch_version':'2.9.1'" + extra + "}");
     }
 };
@@ -67,15 +68,19 @@ struct Program {
 // y = relu(x), twice over: the smallest program
 inline Program relu() {
     Program p;
-    p.nodes = "{'target':'torch.ops.aten.relu.default','inputs':[{'name':'self','arg':{'as_tensor':{'name':'x'}},'kind':1}],"
-              "'outputs':[{'as_tensor':{'name':'y'}}],'metadata':{'nn_module_stack':'L__self__,,m.Net;L__self___act,act,torch.nn.ReLU',"
-              "'stack_trace':'File \\'net.py\\', line 5, in forward\\n    y = self.act(x)'},'name':'y'}";
+    p.nodes =
+        "{'target':'torch.ops.aten.relu.default','inputs':[{'name':'self','arg':{'as_tensor':{'name':'x'}},'kind':1}],"
+        "'outputs':[{'as_tensor':{'name':'y'}}],'metadata':{'nn_module_stack':'L__self__,,m.Net;L__self___act,act,"
+        "torch.nn.ReLU',"
+        "'stack_trace':'File \\'net.py\\', line 5, in forward\\n    y = self.act(x)'},'name':'y'}";
     p.values = value("x") + "," + value("y");
     return p;
 }
 
 inline Result<GraphPtr> readFiles(const Files& files) { return readPt2Memory(zipOf(files)); }
-inline Result<GraphPtr> readProgram(const Program& program) { return readFiles({{"net/models/model.json", program.text()}}); }
+inline Result<GraphPtr> readProgram(const Program& program) {
+    return readFiles({{"net/models/model.json", program.text()}});
+}
 
 // The graph of a program that must be readable.
 inline GraphPtr graphOf(const Program& program) {

@@ -73,12 +73,13 @@ TEST(LayoutProtocol, RefusesResultsThatDoNotFit) {
     LayoutResult result = layeredLayout(request());
     result.boxes.pop_back();
     EXPECT_FALSE(decodeLayoutResult(encodeLayoutResult(result), request()).ok());
-    for (const char* line : {
-             R"({"boxes":[[0,0,1,1],[0,0,1,1]],"clusters":[[0,0,1,1],[0,0,1,1]],"edges":[]})",
-             R"({"boxes":[[0,0,1,1],[0,0,1,1]],"clusters":[[0,0,1,1],[0,0,1,1]],"edges":[{"path":[0,0]},{"path":[0,0,1,1]}]})",
-             R"({"boxes":[[0,0,1,1],[0,0,1,1]],"clusters":[[0,0,1,1],[0,0,1,1]],"edges":[{"path":[0,0,1]},{"path":[0,0,1,1]}]})",
-             R"({"boxes":[[0,0,1,1],[0,0,1,-1]],"clusters":[[0,0,1,1],[0,0,1,1]],"edges":[{"path":[0,0,1,1]},{"path":[0,0,1,1]}]})",
-         })
+    for (
+        const char* line : {
+            R"({"boxes":[[0,0,1,1],[0,0,1,1]],"clusters":[[0,0,1,1],[0,0,1,1]],"edges":[]})",
+            R"({"boxes":[[0,0,1,1],[0,0,1,1]],"clusters":[[0,0,1,1],[0,0,1,1]],"edges":[{"path":[0,0]},{"path":[0,0,1,1]}]})",
+            R"({"boxes":[[0,0,1,1],[0,0,1,1]],"clusters":[[0,0,1,1],[0,0,1,1]],"edges":[{"path":[0,0,1]},{"path":[0,0,1,1]}]})",
+            R"({"boxes":[[0,0,1,1],[0,0,1,-1]],"clusters":[[0,0,1,1],[0,0,1,1]],"edges":[{"path":[0,0,1,1]},{"path":[0,0,1,1]}]})",
+        })
         EXPECT_FALSE(decodeLayoutResult(line, request()).ok()) << line;
 }
 

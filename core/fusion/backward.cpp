@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The backward of an instance: kernels whose autograd node was made by one of its forward operators (sequence number).
+//
+// Additions of gradients need a closer look. Autograd adds when a tensor had several users; it does so under the node
+// whose gradient came last. Such an addition belongs to the instance when the tensor is its own: made inside it, or
+// read by several of its operators (the input of q, k and v). The addition of the residual's gradient to a norm's
+// belongs to add + norm, which made the sum, and not to the norm alone, which only reads it.
+#include "core/fusion/instances.h"
+
+#include <algorithm>
+
+namespace fusescope::fusion {
+namespace {
+
+bool startsWith(std::string_view text, std::string_view part) { return text.substr(0, part.size()) == part; }
+
+// An addition made by the engine itself, not by the node it evaluates.
+bool isAccumulation(const TraceStore& trace, CpuOpId op) {
+    SliceId slice = trace.cpu_ops.slice[op.index()];
+    const std::string_view name = trace.nameOf(slice);
+    if (name != "aten::add" && name != "aten::add_") return false;
+    for (int guard = 0; guard < 64; ++guard) {
+        slice = trace.slices.parent[slice.index()];
+        if (!slice.valid()) return false;
+        if (trace.slices.category[slice.index()] != Category::CpuOp) continue;
+        if (startsWith(trace.nameOf(slice), "autograd::engine::evaluate_function: ")) return true;
+        if (trace.slices.detail[slice.index()] < trace.cpu_ops.size() &&
+            trace.cpu_ops.fwd_thread[trace.slices.detail[slice.index()]] > 0)
+            return false;
+    }
+    return false;
+}
+
+// Rows of an instance that read an activation which others may read too.
+std::vector<std::uint32_t> entriesOf(const StepOps& trace, const Draft& draft) {
+    switch (draft.instance.pattern) {
+    case Pattern::QkvProjection: return draft.rows;
+    case Pattern::AddRmsNorm:
+    case Pattern::RmsNorm: {
+        if (draft.rows.empty()) return {};
+        std::vector<std::uint32_t> entries{draft.rows.front()};
+        // Without a cast the square and the scaling both read the input.
+        if (trace.ops[draft.rows.front()].code == OpCode::Pow)
+            for (const std::uint32_t row : draft.rows)
+                if (trace.ops[row].code == OpCode::Mul) {
+                    entries.push_back(row);
+                    break;
+                }
+        return entries;
+    }
+    default: return {};
+    }
+}
+
+bool contains(const std::vector<std::uint32_t>& rows, std::uint32_t row) {
+    return std::find(rows.begin(), rows.end(), row) != rows.end();
+}
+
+} // namespace
+
+void addBackward(const StepOps& step, std::vector<Draft>& drafts) {
+    const TraceStore& trace = step.trace();
+    std::vector<std::vector<std::uint32_t>> of_row(step.ops.size());
+    std::vector<std::vector<std::uint32_t>> entries(drafts.size()), done(drafts.size());
+    for (std::size_t d = 0; d < drafts.size(); ++d) {
+        entries[d] = entriesOf(step, drafts[d]);
+        for (const std::uint32_t row : drafts[d].rows) of_row[row].push_back(static_cast<std::uint32_t>(d));
+    }
+    for (std::size_t k = 0; k < trace.kernels.size() && k < step.link().kernels.size(); ++k) { // in time order
+        const WorkLink& work = step.link().kernels[k];
+        if (!work.forward_op.valid() || !work.op.valid() || !step.inStep(trace.kernels.slice[k])) continue;
+        const std::uint32_t row = step.rowOf(trace.cpu_ops.slice[work.forward_op.index()]);
+        if (row == StepOps::kNone || of_row[row].empty()) continue;
+        const bool accumulates = isAccumulation(trace, work.op);
+        for (const std::uint32_t d : of_row[row]) {
+            const bool entry = contains(entries[d], row);
+            if (accumulates && entry) {
+                // Its own only if another of its operators has sent a gradient to the same tensor before.
+                const bool second = std::any_of(done[d].begin(), done[d].end(), [&](std::uint32_t r) { return r != row; });
+                if (!second) continue;
+            }
+            if (entry && !contains(done[d], row)) done[d].push_back(row);
+            drafts[d].instance.backward.push_back(KernelId(k));
+        }
+    }
+    for (Draft& draft : drafts) {
+        std::vector<KernelId>& backward = draft.instance.backward;
+        std::sort(backward.begin(), backward.end());
+        backward.erase(std::unique(backward.begin(), backward.end()), backward.end());
+    }
+}
+
+} // namespace fusescope::fusion

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Durations, costs as run, and the GPU's waits. A wait counts for an instance when it lies right before one of its kernels
+// and right after another of its own: nothing else ran in between, so fewer launches would shorten it.
+#include "core/cost/roofline.h"
+#include "core/fusion/instances.h"
+#include "core/fusion/predict.h"
+
+#include <algorithm>
+
+namespace fusescope::fusion {
+namespace {
+
+// Kernels of one stream never follow each other without a breath, however early they were launched.
+constexpr double kNaturalGapNs = 1500;
+
+void addCost(OpCost& sum, const OpCost& one, bool first) {
+    sum.flops += one.flops;
+    sum.tensor_flops += one.tensor_flops;
+    sum.bytes_read += one.bytes_read;
+    sum.bytes_written += one.bytes_written;
+    sum.flops_known = (first || sum.flops_known) && one.flops_known;
+    sum.bytes_known = (first || sum.bytes_known) && one.bytes_known;
+    if (sum.dtype == DType::Unknown) sum.dtype = one.dtype;
+}
+
+struct Gap { double ns = 0; std::uint32_t after = KernelId::kNone; }; // before a kernel: since which one the GPU was idle
+
+std::vector<Gap> gapsOf(const TraceStore& trace, std::int16_t step) {
+    std::vector<Gap> gaps(trace.kernels.size());
+    std::int64_t busy_until = 0;
+    std::uint32_t last = KernelId::kNone;
+    std::size_t copy = 0;
+    for (std::size_t k = 0; k < trace.kernels.size(); ++k) { // by time
+        const SliceId slice = trace.kernels.slice[k];
+        const std::int64_t begin = trace.slices.ts[slice.index()];
+        // A copy in between keeps the GPU busy too.
+        while (copy < trace.copies.size() && trace.slices.ts[trace.copies.slice[copy].index()] <= begin) {
+            const std::int64_t end = trace.endOf(trace.copies.slice[copy]);
+            if (end > busy_until) {
+                busy_until = end;
+                last = KernelId::kNone;
+            }
+            ++copy;
+        }
+        const bool in_step = step < 0 || trace.slices.step[slice.index()] == step;
+        if (in_step && last != KernelId::kNone && begin > busy_until) gaps[k] = {static_cast<double>(begin - busy_until), last};
+        if (trace.endOf(slice) >= busy_until) {
+            busy_until = trace.endOf(slice);
+            last = static_cast<std::uint32_t>(k);
+        }
+    }
+    return gaps;
+}
+
+double waitsBetween(const std::vector<Gap>& gaps, const std::vector<KernelId>& kernels) {
+    double sum = 0;
+    for (const KernelId k : kernels) {
+        const Gap& gap = gaps[k.index()];
+        if (gap.after == KernelId::kNone || gap.ns <= kNaturalGapNs) continue;
+        if (std::binary_search(kernels.begin(), kernels.end(), KernelId(gap.after))) sum += gap.ns - kNaturalGapNs;
+    }
+    return sum;
+}
+
+} // namespace
+
+void addCosts(const FusionInput& input, std::vector<Draft>& drafts) {
+    std::vector<Gap> gaps;
+    if (input.trace != nullptr) gaps = gapsOf(*input.trace, input.step);
+    for (Draft& draft : drafts) {
+        Instance& instance = draft.instance;
+        bool first = true;
+        for (const std::vector<KernelId>* side : {&instance.forward, &instance.backward}) {
+            for (const KernelId k : *side) {
+                const auto dur = static_cast<double>(input.trace->slices.dur[input.trace->kernels.slice[k.index()].index()]);
+                (side == &instance.forward ? instance.forward_ns : instance.backward_ns) += std::max(0.0, dur);
+                if (input.kernel_costs != nullptr && k.index() < input.kernel_costs->size())
+                    addCost(instance.now, (*input.kernel_costs)[k.index()], first);
+                first = false;
+            }
+        }
+        if (!instance.forward.empty() || !instance.backward.empty()) {
+            instance.idle_ns = waitsBetween(gaps, instance.forward) + waitsBetween(gaps, instance.backward);
+        } else if (input.graph != nullptr) {
+            // No trace, or nothing of it there: the forward as the roofline has it.
+            for (const NodeId node : instance.nodes) {
+                const OpCost cost = costOfNode(input.graph->ops, node);
+                if (cost.bytes() <= 0 && cost.flops <= 0) continue;
+                addCost(instance.now, cost, first);
+                first = false;
+                instance.forward_ns += estimatedKernelNs(cost, input.device);
+            }
+        }
+    }
+}
+
+} // namespace fusescope::fusion

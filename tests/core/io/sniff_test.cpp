@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file is what its bytes say.
+#include "core/io/open.h"
+
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+namespace fusescope {
+namespace {
+
+class SniffTest : public ::testing::Test {
+protected:
+    std::string write(const std::string &bytes) {
+        const std::string path = ::testing::TempDir() + "/fusescope-sniff-" + std::to_string(++n_);
+        std::ofstream(path, std::ios::binary) << bytes;
+        paths_.push_back(path);
+        return path;
+    }
+    static std::string gzip(const std::string &text) {
+        z_stream s{};
+        EXPECT_EQ(deflateInit2(&s, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+        std::string out(deflateBound(&s, text.size()) + 64, '\0');
+        s.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(text.data()));
+        s.avail_in = static_cast<uInt>(text.size());
+        s.next_out = reinterpret_cast<Bytef *>(out.data());
+        s.avail_out = static_cast<uInt>(out.size());
+        EXPECT_EQ(deflate(&s, Z_FINISH), Z_STREAM_END);
+        out.resize(s.total_out);
+        deflateEnd(&s);
+        return out;
+    }
+    Result<OpenedFile> open(const std::string &path) {
+        Progress progress;
+        return openFile(path, progress);
+    }
+    void TearDown() override {
+        for (const std::string &path : paths_) std::remove(path.c_str());
+    }
+    std::vector<std::string> paths_;
+    int n_ = 0;
+};
+
+const std::string kEvent = R"({"ph":"X","cat":"cpu_op","name":"aten::add","pid":1,"tid":1,"ts":1,"dur":2})";
+
+TEST_F(SniffTest, SentencesNameTheFileAndWhatWasFound) {
+    const std::pair<std::string, std::string> cases[] = {
+        {"", "an empty file"},
+        {"   \n", "nothing but white space"},
+        {"hello world", "text that is not JSON, beginning \"hello world\""},
+        {std::string("\x7F""ELF\x02\x01\x01\0\0", 9), "a program (ELF)"},
+        {std::string("\x80\x02}q\x00.", 6), "a pickle, which is never opened"},
+        {"{\"nodes\":[1]}", "JSON without a traceEvents array"},
+        {"{\"traceEvents\":[]}", "a traceEvents array without a single event"},
+    };
+    for (const auto &[bytes, found] : cases) {
+        const std::string path = write(bytes);
+        const auto opened = open(path);
+        ASSERT_FALSE(opened.ok()) << found;
+        EXPECT_EQ(opened.error().found, found);
+        EXPECT_EQ(opened.error().message().find(path + ": expected "), 0U) << opened.error().message();
+    }
+}
+
+TEST_F(SniffTest, MissingFilesAndFolders) {
+    EXPECT_EQ(open("/nowhere/x.json").error().found, "no such file");
+    EXPECT_EQ(open(::testing::TempDir()).error().found, "a folder");
+    EXPECT_EQ(open("/dev/null").error().found, "a device or pipe, not a file");
+}
+
+TEST_F(SniffTest, TheNameDoesNotMatter) {
+    const std::string path = write("{\"traceEvents\":[" + kEvent + "]}");
+    const auto opened = open(path);
+    ASSERT_TRUE(opened.ok());
+    EXPECT_TRUE(std::holds_alternative<TracePtr>(*opened));
+}
+
+TEST_F(SniffTest, SeveralGzipMembersAreOneText) {
+    const std::string text = "{\"traceEvents\":[" + kEvent + "," + kEvent + "]}";
+    const auto opened = open(write(gzip(text.substr(0, 40)) + gzip(text.substr(40))));
+    ASSERT_TRUE(opened.ok());
+    EXPECT_EQ(std::get<TracePtr>(*opened)->slices.size(), 2U);
+}
+
+TEST_F(SniffTest, ACutGzipIsReadUpToTheCut) {
+    std::string text = "{\"traceEvents\":[";
+    for (int i = 0; i < 20000; ++i) text += kEvent.substr(0, kEvent.size() - 9) + ",\"dur\":" + std::to_string(i * 7919 % 1000) + "},";
+    const std::string whole = gzip(text + kEvent + "]}");
+    const auto half = open(write(whole.substr(0, whole.size() / 2)));
+    ASSERT_TRUE(half.ok()) << half.error().message();
+    const TraceStore &t = *std::get<TracePtr>(*half);
+    EXPECT_GT(t.slices.size(), 1000U);
+    EXPECT_LT(t.slices.size(), 20001U);
+    ASSERT_FALSE(t.problems.empty());
+    EXPECT_EQ(t.problems.front().kind, "truncated");
+    const auto stub = open(write(whole.substr(0, 15)));
+    ASSERT_FALSE(stub.ok());
+    EXPECT_NE(stub.error().found.find("gzip data that ends after 15 bytes"), std::string::npos) << stub.error().message();
+}
+
+TEST_F(SniffTest, DamagedGzip) {
+    std::string bytes = gzip("{\"traceEvents\":[" + kEvent + "]}");
+    bytes[12] = static_cast<char>(bytes[12] ^ 0x55);
+    const auto opened = open(write(bytes));
+    if (opened.ok()) {
+        EXPECT_FALSE(std::get<TracePtr>(*opened)->problems.empty());
+    } else {
+        EXPECT_NE(opened.error().found.find("gzip data"), std::string::npos) << opened.error().message();
+    }
+}
+
+TEST_F(SniffTest, CancelledWhileReading) {
+    std::string text = "{\"traceEvents\":[";
+    for (int i = 0; i < 100000; ++i) text += kEvent + ",";
+    Progress progress;
+    progress.cancel();
+    EXPECT_EQ(readKinetoTrace(write(text), false, progress).error().code, ErrorCode::Cancelled);
+    EXPECT_EQ(readKinetoTrace(write(gzip(text)), true, progress).error().code, ErrorCode::Cancelled);
+}
+
+} // namespace
+} // namespace fusescope

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/models/finding_model.h"
+
+#include "core/base/format.h"
+#include "core/draw/names.h"
+#include "ui/base/paint.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace fusescope {
+
+FindingModel::FindingModel(QObject* parent) : QAbstractListModel(parent) {}
+
+void FindingModel::setAnalysis(AnalysisPtr analysis) {
+    beginResetModel();
+    analysis_ = std::move(analysis);
+    longest_ns_ = 0;
+    if (analysis_)
+        for (const Finding& f : analysis_->findings) longest_ns_ = std::max(longest_ns_, f.time_ns);
+    endResetModel();
+}
+
+const Finding* FindingModel::finding(int row) const {
+    if (!analysis_ || row < 0 || row >= rowCount()) return nullptr;
+    return &analysis_->findings[static_cast<std::size_t>(row)];
+}
+
+double FindingModel::stepNs() const { return analysis_ ? analysis_->stepNs() : 0; }
+
+int FindingModel::rowCount(const QModelIndex& parent) const {
+    return parent.isValid() || !analysis_ ? 0 : static_cast<int>(analysis_->findings.size());
+}
+
+QVariant FindingModel::data(const QModelIndex& index, int role) const {
+    const Finding* f = finding(index.row());
+    if (f == nullptr) return {};
+    switch (role) {
+    case Qt::DisplayRole: return titleOf(*f);
+    case Qt::AccessibleTextRole: {
+        const QString range = savingRangeText(*f);
+        return tr("%1, %2, %3 %4, %5").arg(titleOf(*f), verdictText(f->verdict), savingText(*f), range, kernelsText(*f));
+    }
+    case Qt::ToolTipRole:
+        return f->reasons.empty() ? QString() : text(f->reasons.front());
+    case SortRole: return index.row();
+    case PickIdRole: return static_cast<quint32>(index.row());
+    case FilterRole: {
+        QString all = titleOf(*f) + QLatin1Char(' ') + text(f->id) + QLatin1Char(' ') + verdictText(f->verdict);
+        for (const std::string& module : f->modules) all += QLatin1Char(' ') + text(module);
+        for (const std::string& line : f->source) all += QLatin1Char(' ') + text(line);
+        return all;
+    }
+    default: return {};
+    }
+}
+
+QString titleOf(const Finding& finding) {
+    const CatalogEntry& entry = catalogEntry(finding.pattern);
+    QString title = text(entry.title.empty() ? std::string(idOf(finding.pattern)) : entry.title);
+    // Several findings of one pattern carry a number: "pointwise_chain.2".
+    const std::size_t dot = finding.id.rfind('.');
+    if (dot != std::string::npos && dot + 1 < finding.id.size()) title += QLatin1String(" #") + text(finding.id.substr(dot + 1));
+    return title;
+}
+
+QString savingText(const Finding& finding) {
+    if (finding.verdict == Verdict::AlreadyFused) return FindingModel::tr("already fused");
+    if (!(finding.saving_ns.expected > 0)) return FindingModel::tr("no saving");
+    return FindingModel::tr("−%1/step").arg(text(formatDuration(finding.saving_ns.expected)));
+}
+
+QString savingRangeText(const Finding& finding) {
+    if (finding.verdict == Verdict::AlreadyFused || !(finding.saving_ns.expected > 0)) return {};
+    if (!(finding.saving_ns.high > finding.saving_ns.low)) return {};
+    const QString range = durationRange(finding.saving_ns.low, finding.saving_ns.high);
+    return QLatin1Char('(') + range + QLatin1Char(')');
+}
+
+QString kernelsText(const Finding& finding) {
+    const auto count = [](double n) {
+        return std::abs(n - std::round(n)) < 0.05 ? QString::number(std::llround(n)) : QString::number(n, 'f', 1);
+    };
+    const QString now = count(finding.kernels_now), fused = count(finding.kernels_fused);
+    if (finding.verdict == Verdict::AlreadyFused || now == fused)
+        return FindingModel::tr("%1× · %2 kernels").arg(finding.instances.size()).arg(now);
+    return FindingModel::tr("%1× · %2→%3 kernels").arg(finding.instances.size()).arg(now, fused);
+}
+
+QString verdictText(Verdict verdict) {
+    switch (verdict) {
+    case Verdict::WorthIt: return FindingModel::tr("worth it");
+    case Verdict::Marginal: return FindingModel::tr("marginal");
+    case Verdict::NotBeneficial: return FindingModel::tr("not beneficial");
+    case Verdict::AlreadyFused: return FindingModel::tr("already fused");
+    }
+    return {};
+}
+
+ColourRole colourOf(Verdict verdict) {
+    switch (verdict) {
+    case Verdict::WorthIt: return ColourRole::Good;
+    case Verdict::Marginal: return ColourRole::Warning;
+    case Verdict::NotBeneficial: // a good answer, no alarm
+    case Verdict::AlreadyFused: break;
+    }
+    return ColourRole::TextMuted;
+}
+
+QString durationRange(double low_ns, double high_ns) {
+    // Both ends in the unit of the upper one: "0.9–1.4 ms", not "900 µs–1.4 ms".
+    const double unit = high_ns >= 1e9 ? 1e9 : high_ns >= 1e6 ? 1e6 : high_ns >= 1e3 ? 1e3 : 1;
+    const char* name = unit >= 1e9 ? "s" : unit >= 1e6 ? "ms" : unit >= 1e3 ? "µs" : "ns";
+    const double low = low_ns / unit, high = high_ns / unit;
+    const int decimals = high >= 100 ? 0 : high >= 10 ? 1 : 2;
+    return QStringLiteral("%1–%2 %3").arg(low, 0, 'f', decimals).arg(high, 0, 'f', decimals).arg(QString::fromUtf8(name));
+}
+
+} // namespace fusescope

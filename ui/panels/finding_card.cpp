@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/finding_card.h"
+
+#include "core/base/format.h"
+#include "core/draw/names.h"
+#include "ui/base/paint.h"
+#include "ui/models/finding_model.h"
+
+#include <QHelpEvent>
+#include <QPainter>
+#include <QSortFilterProxyModel>
+#include <QToolTip>
+
+#include <algorithm>
+
+namespace fusescope {
+namespace {
+
+constexpr int kMargin = 16, kLine = 20;
+
+struct Source { const Finding* finding = nullptr; double longest_ns = 0, step_ns = 0; };
+
+Source sourceOf(QModelIndex index) {
+    const QAbstractItemModel* model = index.model();
+    while (const auto* proxy = qobject_cast<const QSortFilterProxyModel*>(model)) {
+        index = proxy->mapToSource(index);
+        model = proxy->sourceModel();
+    }
+    const auto* findings = qobject_cast<const FindingModel*>(model);
+    if (findings == nullptr) return {};
+    return {findings->finding(index.row()), findings->longestNs(), findings->stepNs()};
+}
+
+} // namespace
+
+QString signalName(int signal) {
+    switch (signal) {
+    case 1: return FindingCardDelegate::tr("Many small kernels");
+    case 2: return FindingCardDelegate::tr("Memory-bound operators in a row");
+    case 3: return FindingCardDelegate::tr("Repeated in every layer");
+    case 4: return FindingCardDelegate::tr("One formula in several steps");
+    default: return FindingCardDelegate::tr("Signal %1").arg(signal);
+    }
+}
+
+FindingCardDelegate::FindingCardDelegate(const Session* session, QObject* parent)
+    : QStyledItemDelegate(parent), session_(session) {}
+
+QSize FindingCardDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const {
+    const Source source = sourceOf(index);
+    const bool fused = source.finding != nullptr && source.finding->verdict == Verdict::AlreadyFused;
+    return {option.rect.width(), fused ? 56 : 96};
+}
+
+void FindingCardDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
+    const Source source = sourceOf(index);
+    if (source.finding == nullptr) return;
+    const Finding& f = *source.finding;
+    const Theme theme = session_->theme();
+    const auto colour = [theme](ColourRole role) { return qColor(role, theme); };
+    const bool fused = f.verdict == Verdict::AlreadyFused;
+    const bool selected = (option.state & QStyle::State_Selected) != 0;
+    const ColourRole strong = fused ? ColourRole::TextMuted : ColourRole::Text;
+
+    painter->save();
+    painter->setRenderHint(QPainter::Antialiasing);
+    const QRectF card = QRectF(option.rect);
+    painter->fillRect(card, colour(selected ? ColourRole::SurfaceRaised : ColourRole::Surface));
+    if (selected) painter->fillRect(QRectF(card.left(), card.top(), 4, card.height()), colour(ColourRole::Accent));
+    painter->fillRect(QRectF(card.left(), card.bottom() - 1, card.width(), 1), colour(ColourRole::Grid));
+    if ((option.state & QStyle::State_HasFocus) != 0) {
+        painter->setPen(QPen(colour(ColourRole::Accent), 1));
+        painter->setBrush(Qt::NoBrush);
+        painter->drawRect(card.adjusted(0.5, 0.5, -0.5, -1.5));
+    }
+    const QRectF room = card.adjusted(kMargin, 8, -kMargin, -8);
+    const auto line = [&](int number) { return QRectF(room.left(), room.top() + number * kLine, room.width(), kLine); };
+    // Writes and returns the width taken.
+    const auto write = [&](QRectF where, const QString& words, ColourRole role, const QFont& font, Qt::Alignment side) {
+        painter->setFont(font);
+        painter->setPen(colour(role));
+        const QFontMetricsF metrics(font);
+        const QString fitted = metrics.elidedText(words, Qt::ElideRight, std::max(0.0, where.width()));
+        painter->drawText(where, static_cast<int>(side | Qt::AlignVCenter), fitted);
+        return metrics.horizontalAdvance(fitted);
+    };
+
+    // Title and verdict.
+    const QFont badge_font = uiFont(11, true);
+    const QString verdict = verdictText(f.verdict);
+    const double badge_width = QFontMetricsF(badge_font).horizontalAdvance(verdict) + 16;
+    const QRectF badge(room.right() - badge_width, room.top() + 1, badge_width, 18);
+    const ColourRole badge_role = colourOf(f.verdict);
+    const bool filled = badge_role != ColourRole::TextMuted;
+    painter->setPen(filled ? Qt::NoPen : QPen(colour(ColourRole::Border), 1));
+    painter->setBrush(filled ? QBrush(colour(badge_role)) : QBrush(Qt::NoBrush));
+    painter->drawRoundedRect(filled ? badge : badge.adjusted(0.5, 0.5, -0.5, -0.5), 9, 9);
+    write(badge, verdict, filled ? textOn(badge_role) : ColourRole::TextMuted, badge_font, Qt::AlignHCenter);
+    write(line(0).adjusted(0, 0, -badge_width - 8, 0), titleOf(f), strong, uiFont(14, true), Qt::AlignLeft);
+
+    if (fused) {
+        const QString what = f.time_ns > 0 ? QString(kernelsText(f) + QLatin1String(" · ") + text(formatDuration(f.time_ns))) : kernelsText(f);
+        write(line(1), what, ColourRole::TextMuted, uiFont(12), Qt::AlignLeft);
+        painter->restore();
+        return;
+    }
+
+    // What it saves.
+    const bool saves = f.saving_ns.expected > 0;
+    const QString share = saves && f.step_share > 0 ? FindingCardDelegate::tr("%1 of the step").arg(text(shareText(f.step_share))) : QString();
+    const double share_width = share.isEmpty() ? 0 : write(line(1), share, ColourRole::TextMuted, uiFont(12), Qt::AlignRight) + 8;
+    QRectF rest = line(1).adjusted(0, 0, -share_width, 0);
+    rest.setLeft(rest.left() + write(rest, savingText(f), saves && f.verdict == Verdict::WorthIt ? ColourRole::Good : strong, uiFont(13, true), Qt::AlignLeft) + 8);
+    const QString range = savingRangeText(f);
+    if (!range.isEmpty()) write(rest, range, ColourRole::TextMuted, uiFont(12), Qt::AlignLeft);
+
+    // Signals found, of four, and kernels.
+    double x = room.left();
+    for (int signal = 1; signal <= 4; ++signal) {
+        const bool found = std::find(f.signals.begin(), f.signals.end(), signal) != f.signals.end();
+        const QRectF chip(x, room.top() + 2 * kLine + 2, 16, 16);
+        painter->setPen(QPen(colour(found ? ColourRole::Flagged : ColourRole::Border), 1));
+        painter->setBrush(found ? QBrush(colour(ColourRole::Flagged)) : QBrush(Qt::NoBrush));
+        painter->drawRoundedRect(chip.adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
+        write(chip, QString::number(signal), found ? textOn(ColourRole::Flagged) : ColourRole::TextMuted, uiFont(10, found), Qt::AlignHCenter);
+        x += 20;
+    }
+    write(line(2).adjusted(4 * 20 + 4, 0, 0, 0), kernelsText(f), strong, uiFont(12), Qt::AlignLeft);
+
+    // Time now, all of it against the longest finding; the solid part is what remains once fused.
+    const QString times = FindingCardDelegate::tr("%1 → %2").arg(text(formatDuration(f.time_ns)), text(formatDuration(f.predicted_ns.expected)));
+    const double figure = 136;
+    write(line(3).adjusted(room.width() - figure, 0, 0, 0), times, ColourRole::TextMuted, uiFont(12), Qt::AlignRight);
+    const QRectF track(room.left(), room.top() + 3 * kLine + 6, room.width() - figure - 8, 8);
+    if (source.longest_ns > 0 && f.time_ns > 0) {
+        const double now = std::max(2.0, track.width() * f.time_ns / source.longest_ns);
+        const double then = now * std::clamp(f.predicted_ns.expected / f.time_ns, 0.0, 1.0);
+        painter->setPen(Qt::NoPen);
+        QColor saved = colour(ColourRole::Flagged);
+        saved.setAlphaF(0.35F);
+        painter->setBrush(saved);
+        painter->drawRoundedRect(QRectF(track.left(), track.top(), now, track.height()), 2, 2);
+        painter->setBrush(colour(ColourRole::BoundMemory));
+        painter->drawRoundedRect(QRectF(track.left(), track.top(), then, track.height()), 2, 2);
+    }
+    painter->restore();
+}
+
+bool FindingCardDelegate::helpEvent(QHelpEvent* event, QAbstractItemView* view, const QStyleOptionViewItem& option, const QModelIndex& index) {
+    const Source source = sourceOf(index);
+    if (source.finding == nullptr) return QStyledItemDelegate::helpEvent(event, view, option, index);
+    const Finding& f = *source.finding;
+    const QPointF at = QPointF(event->pos()) - QPointF(option.rect.left() + kMargin, option.rect.top() + 8 + 2 * kLine);
+    const int chip = static_cast<int>(at.x() / 20) + 1;
+    if (f.verdict != Verdict::AlreadyFused && at.y() >= 0 && at.y() < kLine && at.x() >= 0 && chip <= 4) {
+        const bool found = std::find(f.signals.begin(), f.signals.end(), chip) != f.signals.end();
+        QToolTip::showText(event->globalPos(), found ? tr("Signal %1: %2").arg(chip).arg(signalName(chip))
+                                                     : tr("Signal %1 not found: %2").arg(chip).arg(signalName(chip)));
+        return true;
+    }
+    return QStyledItemDelegate::helpEvent(event, view, option, index);
+}
+
+} // namespace fusescope

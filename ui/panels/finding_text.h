@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A finding in full, as HTML for the pane below the list and as Markdown for the clipboard. Not for other parts.
+#pragma once
+
+#include "core/analysis/analysis.h"
+#include "core/draw/draw_list.h"
+
+#include <QString>
+
+namespace fusescope {
+
+// Links: "finding:<id>" picks another one, "instance:<n>" one occurrence of this one.
+[[nodiscard]] QString findingHtml(const Analysis &analysis, std::size_t row, Theme theme);
+[[nodiscard]] QString findingMarkdown(const Analysis &analysis, std::size_t row);
+// "step 93.1 ms → 68.4 ms (66.0–72.0 ms) with 5 findings", "" when there is no plan.
+[[nodiscard]] QString planText(const Analysis &analysis);
+
+} // namespace fusescope

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/panels/findings_panel.h"
+
+#include "core/base/format.h"
+#include "ui/base/paint.h"
+#include "ui/models/filter_proxy.h"
+#include "ui/models/finding_model.h"
+#include "ui/panels/empty_note.h"
+#include "ui/panels/finding_card.h"
+#include "ui/panels/finding_text.h"
+
+#include <QAction>
+#include <QClipboard>
+#include <QGuiApplication>
+#include <QLabel>
+#include <QListView>
+#include <QScrollBar>
+#include <QSplitter>
+#include <QStackedLayout>
+#include <QTextBrowser>
+#include <QTextDocument>
+#include <QUrl>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace fusescope {
+
+struct FindingsPanel::Impl {
+    Impl(FindingsPanel* owner, Session* s) : panel(owner), session(s) {}
+
+    FindingsPanel* panel;
+    Session* session;
+    FindingModel* model = nullptr;
+    FilterProxy* proxy = nullptr;
+    QLabel *plan = nullptr, *plan_note = nullptr;
+    QListView* list = nullptr;
+    QTextBrowser* detail = nullptr;
+    QSplitter* split = nullptr;
+    QWidget* content = nullptr;
+    QVBoxLayout* detail_column = nullptr; // actions on the chosen finding go to its end
+    EmptyNote* empty = nullptr;
+    QStackedLayout* stack = nullptr;
+    bool following = false;
+    int shown = -1; // row of the finding in the pane below, -1 = none
+
+    void build() {
+        model = new FindingModel(panel);
+        proxy = new FilterProxy(panel);
+        proxy->setSourceModel(model);
+        content = new QWidget(panel);
+        auto* column = new QVBoxLayout(content);
+        column->setContentsMargins(0, 0, 0, 0);
+        column->setSpacing(0);
+        for (QLabel** label : {&plan, &plan_note}) {
+            *label = new QLabel(content);
+            (*label)->setTextFormat(Qt::PlainText);
+            (*label)->setWordWrap(true);
+            (*label)->setTextInteractionFlags(Qt::TextSelectableByMouse);
+            column->addWidget(*label);
+        }
+        plan->setContentsMargins(16, 8, 16, 0);
+        plan_note->setContentsMargins(16, 0, 16, 8);
+
+        list = new QListView(content);
+        list->setModel(proxy);
+        list->setAccessibleName(tr("Findings"));
+        list->setFrameShape(QFrame::NoFrame);
+        list->setItemDelegate(new FindingCardDelegate(session, list));
+        list->setSelectionMode(QAbstractItemView::ExtendedSelection);
+        list->setEditTriggers(QAbstractItemView::NoEditTriggers);
+        list->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+        list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+        list->setResizeMode(QListView::Adjust);
+        list->verticalScrollBar()->setSingleStep(24);
+        auto* copy = new QAction(tr("Copy as Markdown"), list);
+        copy->setShortcut(QKeySequence::Copy);
+        copy->setShortcutContext(Qt::WidgetShortcut);
+        list->addAction(copy);
+        list->setContextMenuPolicy(Qt::ActionsContextMenu);
+        QObject::connect(copy, &QAction::triggered, panel, [this] {
+            const QString words = panel->copyText();
+            if (!words.isEmpty()) QGuiApplication::clipboard()->setText(words);
+        });
+
+        detail = new QTextBrowser(content);
+        detail->setAccessibleName(tr("Details of the chosen finding"));
+        detail->setFrameShape(QFrame::NoFrame);
+        detail->setOpenLinks(false);
+        detail->document()->setDocumentMargin(16);
+        QObject::connect(detail, &QTextBrowser::anchorClicked, panel, [this](const QUrl& url) { follow(url); });
+        auto* below = new QWidget(content);
+        detail_column = new QVBoxLayout(below);
+        detail_column->setContentsMargins(0, 0, 0, 0);
+        detail_column->setSpacing(0);
+        detail_column->addWidget(detail);
+
+        split = new QSplitter(Qt::Vertical, content);
+        split->setChildrenCollapsible(false);
+        split->setHandleWidth(5);
+        split->addWidget(list);
+        split->addWidget(below);
+        split->setStretchFactor(0, 1);
+        split->setStretchFactor(1, 1);
+        list->setMinimumHeight(96);
+        detail->setMinimumHeight(96);
+        column->addWidget(split, 1);
+        below->hide();
+
+        empty = new EmptyNote(session, panel);
+        stack = new QStackedLayout(panel);
+        stack->setContentsMargins(0, 0, 0, 0);
+        stack->addWidget(empty);
+        stack->addWidget(content);
+
+        const auto pick = [this](const QModelIndex& index) {
+            if (following || !index.isValid()) return;
+            session->pick({PickKind::Finding, index.data(PickIdRole).toUInt()});
+        };
+        QObject::connect(list, &QListView::clicked, panel, pick);
+        QObject::connect(list->selectionModel(), &QItemSelectionModel::currentChanged, panel, pick);
+        QObject::connect(session, &Session::analysisChanged, panel, [this] { showAnalysis(); });
+        QObject::connect(session, &Session::selectionChanged, panel, [this] { showSelection(); });
+        QObject::connect(session, &Session::themeChanged, panel, [this] { restyle(); });
+        restyle();
+        showAnalysis();
+        showSelection();
+    }
+
+    void restyle() {
+        const auto colour = [this](ColourRole role) { return qColor(role, session->theme()); };
+        const auto words = [&](QLabel* label, ColourRole role, const QFont& font) {
+            QPalette own = label->palette();
+            own.setColor(QPalette::WindowText, colour(role));
+            label->setPalette(own);
+            label->setFont(font);
+        };
+        words(plan, ColourRole::Text, uiFont(14, true));
+        words(plan_note, ColourRole::TextMuted, uiFont(12));
+        detail->setFont(uiFont(12));
+        QPalette own = detail->palette();
+        own.setColor(QPalette::Base, colour(ColourRole::Background));
+        own.setColor(QPalette::Text, colour(ColourRole::Text));
+        detail->setPalette(own);
+        list->viewport()->update();
+        showDetail(shown, true);
+    }
+
+    void showAnalysis() {
+        following = true;
+        const AnalysisPtr& analysis = session->analysis();
+        model->setAnalysis(analysis);
+        following = false;
+        showDetail(-1, true);
+        stack->setCurrentWidget(analysis && !analysis->findings.empty() ? content : static_cast<QWidget*>(empty));
+        if (!analysis)
+            empty->setText(tr("No findings yet"), tr("Open a graph (.pt2), a profiler trace, or both: what could run as one kernel is listed here, best first."));
+        else
+            empty->setText(tr("Nothing here that one kernel could do better"),
+                           tr("Looked for unfused attention, RMSNorm (with residual add, or rope), rotary embedding, SwiGLU, separate q/k/v projections, "
+                              "linear + cross entropy, unfused optimizers and chains of pointwise kernels."));
+        if (!analysis) return;
+        const QString whole = planText(*analysis);
+        plan->setText(whole.isEmpty() ? tr("%n finding(s)", nullptr, static_cast<int>(analysis->findings.size())) : whole);
+        QString note;
+        const bool estimated = std::any_of(analysis->findings.begin(), analysis->findings.end(), [](const Finding& f) { return f.time_estimated; });
+        if (estimated) note = tr("No trace: times are estimated from the roofline");
+        else if (!whole.isEmpty()) note = tr("of %n found; those of the plan do not overlap", nullptr, static_cast<int>(analysis->findings.size()));
+        plan_note->setText(note);
+        plan_note->setVisible(!note.isEmpty());
+        plan->setContentsMargins(16, 8, 16, note.isEmpty() ? 8 : 0);
+        list->scrollToTop();
+    }
+
+    void showSelection() {
+        const SelectionSets& selection = session->selection();
+        following = true;
+        QItemSelection rows;
+        QModelIndex first;
+        for (const std::uint32_t row : selection.findings) {
+            const QModelIndex index = proxy->mapFromSource(model->index(static_cast<int>(row), 0));
+            if (!index.isValid()) continue;
+            rows.select(index, index);
+            if (!first.isValid()) first = index;
+        }
+        list->selectionModel()->setCurrentIndex(first, QItemSelectionModel::NoUpdate);
+        list->selectionModel()->select(rows, QItemSelectionModel::ClearAndSelect);
+        following = false;
+        showDetail(selection.findings.empty() ? -1 : static_cast<int>(selection.findings.front()), false);
+        if (first.isValid()) list->scrollTo(first);
+    }
+
+    // The chosen finding; of several (a kernel that two of them share) the best.
+    void showDetail(int row, bool again) {
+        if (row == shown && !again) return;
+        shown = row;
+        QWidget* below = split->widget(1);
+        const AnalysisPtr& analysis = session->analysis();
+        if (row < 0 || !analysis || model->finding(row) == nullptr) {
+            shown = -1;
+            below->hide();
+            detail->clear();
+            return;
+        }
+        const bool was_hidden = below->isHidden();
+        detail->setHtml(findingHtml(*analysis, static_cast<std::size_t>(row), session->theme()));
+        below->show();
+        if (was_hidden) split->setSizes({1000, 1000});
+    }
+
+    void follow(const QUrl& url) {
+        const AnalysisPtr& analysis = session->analysis();
+        if (!analysis) return;
+        if (url.scheme() == QLatin1String("finding")) {
+            const std::string id = url.path().toStdString();
+            for (std::size_t row = 0; row < analysis->findings.size(); ++row)
+                if (analysis->findings[row].id == id) session->pick({PickKind::Finding, static_cast<std::uint32_t>(row)});
+        } else if (url.scheme() == QLatin1String("instance") && shown >= 0) {
+            session->pick({PickKind::Instance, static_cast<std::uint32_t>(shown) << 16U | (url.path().toUInt() & 0xFFFFU)});
+        }
+    }
+};
+
+FindingsPanel::FindingsPanel(Session* session, QWidget* parent) : QWidget(parent), impl_(std::make_unique<Impl>(this, session)) {
+    impl_->build();
+}
+FindingsPanel::~FindingsPanel() = default;
+
+void FindingsPanel::setFilter(const QString& text) {
+    impl_->following = true;
+    impl_->proxy->setWords(text);
+    impl_->showSelection();
+}
+
+QString FindingsPanel::copyText() const {
+    const AnalysisPtr& analysis = impl_->session->analysis();
+    return analysis && impl_->shown >= 0 ? findingMarkdown(*analysis, static_cast<std::size_t>(impl_->shown)) : QString();
+}
+
+} // namespace fusescope

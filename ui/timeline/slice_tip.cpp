@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/timeline/slice_tip.h"
+
+#include "core/analysis/selection.h"
+#include "core/base/format.h"
+#include "core/draw/text_fit.h"
+#include "core/trace/op_args.h"
+#include "ui/base/paint.h"
+
+#include <QCoreApplication>
+#include <QStringList>
+
+#include <algorithm>
+#include <string>
+
+namespace fusescope {
+namespace {
+
+QString tr(const char *words) { return QCoreApplication::translate("fusescope::SliceTip", words); }
+QString safe(std::string_view utf8) { return text(visibleText(utf8, 400)).toHtmlEscaped(); }
+
+struct Lines {
+    QString html;
+    void add(const QString &name, const QString &value) {
+        if (value.isEmpty()) return;
+        html += QStringLiteral("<tr><td style='padding-right:10px'>") + name + QStringLiteral("</td><td>") + value + QStringLiteral("</td></tr>");
+    }
+};
+
+QString shapeOf(const TensorMeta &meta) {
+    QString shape;
+    for (const std::int64_t size : meta.sizes) {
+        if (!shape.isEmpty()) shape += QChar(u'×');
+        shape += size == kDynamicSize ? QStringLiteral("?") : QString::number(size);
+    }
+    if (shape.isEmpty()) shape = tr("scalar");
+    return shape + QChar(u' ') + safe(shortName(meta.dtype));
+}
+
+QString shapesOf(const TraceStore &trace, CpuOpId op) {
+    QStringList shapes;
+    for (const OpArg &arg : parseOpArgs(trace, op)) {
+        if (arg.kind == ArgKind::Tensor) shapes << shapeOf(arg.tensor);
+        for (const TensorMeta &meta : arg.list) shapes << shapeOf(meta);
+        if (shapes.size() >= 4) break;
+    }
+    return shapes.join(QStringLiteral(", "));
+}
+
+QString opName(const TraceStore &trace, CpuOpId op) {
+    if (!op.valid() || op.index() >= trace.cpu_ops.size()) return {};
+    return safe(trace.nameOf(trace.cpu_ops.slice[op.index()]));
+}
+
+void addLink(const Analysis &a, const WorkLink &link, Lines &lines) {
+    const TraceStore &trace = *a.trace;
+    QString op = opName(trace, link.op);
+    if (link.top_op.valid() && link.top_op != link.op) op = opName(trace, link.top_op) + QStringLiteral(" › ") + op;
+    lines.add(tr("Operator"), op);
+    if (link.op.valid() && link.op.index() < trace.cpu_ops.size()) lines.add(tr("Shapes"), shapesOf(trace, link.op));
+    if (link.module.valid() && link.module.index() < a.link.modules.modules.size()) {
+        const Module &module = a.link.modules.at(link.module);
+        QString name = safe(module.path.empty() ? std::string_view(module.type) : std::string_view(module.path));
+        if (!module.type.empty() && !module.path.empty()) name += QStringLiteral(" (") + safe(module.type) + QChar(u')');
+        lines.add(tr("Module"), name);
+    }
+    if (link.node.valid() && a.graph && link.node.index() < a.graph->ops.nodes.size()) lines.add(tr("Source"), safe(a.graph->ops.sourceLine(link.node)));
+    if (link.phase != Phase::Unknown) lines.add(tr("Phase"), safe(nameOf(link.phase)));
+    QStringList how;
+    const auto say = [&](const QString &what, LinkHow by) {
+        if (by != LinkHow::None) how << QStringLiteral("%1: %2").arg(what, safe(nameOf(by)));
+    };
+    say(tr("launch"), link.launch_how);
+    say(tr("operator"), link.op_how);
+    say(tr("module"), link.module_how);
+    say(tr("graph"), link.node_how);
+    lines.add(tr("Linked by"), how.isEmpty() ? tr("nothing: no launch was recorded") : how.join(QStringLiteral(", ")));
+}
+
+void addKernel(const Analysis &a, KernelId kernel, Lines &lines) {
+    const std::size_t k = kernel.index();
+    const KernelTable &table = a.trace->kernels;
+    const auto dims = [](const std::array<std::uint32_t, 3> &d) { return QStringLiteral("%1×%2×%3").arg(d[0]).arg(d[1]).arg(d[2]); };
+    lines.add(tr("Grid, block"), QStringLiteral("%1, %2").arg(dims(table.grid[k]), dims(table.block[k])));
+    QString use = tr("%1 registers").arg(table.registers[k]) + QStringLiteral(", ") + text(formatBytes(table.shared_bytes[k])) + QChar(u' ') + tr("shared");
+    if (table.occupancy[k] >= 0) use += QStringLiteral(", ") + tr("occupancy %1%").arg(table.occupancy[k]);
+    lines.add(tr("Per block"), use);
+    if (k < a.kernel_costs.size()) {
+        const OpCost &cost = a.kernel_costs[k];
+        if (cost.bytes() > 0) lines.add(tr("Data"), text(formatBytes(cost.bytes())));
+        if (cost.flops > 0) lines.add(tr("FLOPs"), text(formatFlops(cost.flops)));
+    }
+    QStringList findings;
+    for (const std::uint32_t row : select(a, {PickKind::Kernel, kernel.value}).findings)
+        if (row < a.findings.size()) findings << safe(a.findings[row].id) + QStringLiteral(" (") + safe(nameOf(a.findings[row].verdict)) + QChar(u')');
+    lines.add(tr("Findings"), findings.join(QStringLiteral(", ")));
+}
+
+} // namespace
+
+QString sliceTip(const Analysis &a, SliceId slice) {
+    if (!a.trace || !slice.valid() || slice.index() >= a.trace->slices.size()) return {};
+    const TraceStore &trace = *a.trace;
+    const std::size_t s = slice.index();
+    Lines lines;
+    lines.add(tr("Duration"), text(formatDuration(static_cast<double>(trace.slices.dur[s]))));
+    lines.add(tr("Start"), text(formatDuration(static_cast<double>(trace.slices.ts[s] - trace.begin))));
+    const Category category = trace.slices.category[s];
+    const std::uint32_t row = trace.slices.detail[s];
+    if (category == Category::Kernel && row < trace.kernels.size()) {
+        if (row < a.link.kernels.size()) addLink(a, a.link.kernels[row], lines);
+        addKernel(a, KernelId(row), lines);
+    } else if ((category == Category::GpuMemcpy || category == Category::GpuMemset) && row < trace.copies.size()) {
+        lines.add(tr("Size"), text(formatBytes(static_cast<double>(trace.copies.bytes[row]))));
+        if (row < a.link.copies.size()) addLink(a, a.link.copies[row], lines);
+    } else if (category == Category::CpuOp && row < trace.cpu_ops.size()) {
+        lines.add(tr("Shapes"), shapesOf(trace, CpuOpId(row)));
+    }
+    lines.add(tr("Kind"), safe(nameOf(category)));
+    return QStringLiteral("<div style='white-space:pre-wrap'><b>") + safe(trace.nameOf(slice)) + QStringLiteral("</b></div><table cellspacing='0'>") +
+           lines.html + QStringLiteral("</table>");
+}
+
+RangeFacts factsOfRange(const Analysis &a, std::int64_t t0, std::int64_t t1) {
+    RangeFacts facts;
+    if (t1 <= t0) return facts;
+    facts.span_ns = static_cast<double>(t1 - t0);
+    if (!a.trace) return facts;
+    const TraceStore &trace = *a.trace;
+    constexpr std::ptrdiff_t kBack = 64; // work that began before the range: streams hold only few at a time
+    const auto from = [&](const std::vector<SliceId> &rows) {
+        const auto first = std::lower_bound(rows.begin(), rows.end(), t0, [&](SliceId id, std::int64_t t) { return trace.slices.ts[id.index()] < t; });
+        return first - std::min(kBack, first - rows.begin());
+    };
+    auto kernel = from(trace.kernels.slice), copy = from(trace.copies.slice);
+    std::int64_t reached = t0;
+    while (true) {
+        const bool has_kernel = kernel != trace.kernels.slice.end(), has_copy = copy != trace.copies.slice.end();
+        if (!has_kernel && !has_copy) break;
+        const bool take_kernel = has_kernel && (!has_copy || trace.slices.ts[kernel->index()] <= trace.slices.ts[copy->index()]);
+        const SliceId slice = take_kernel ? *kernel++ : *copy++;
+        const std::int64_t begin = trace.slices.ts[slice.index()], end = trace.endOf(slice);
+        if (begin >= t1) break;
+        if (end <= t0) continue;
+        if (take_kernel) ++facts.kernels;
+        const std::int64_t b = std::max(begin, reached), e = std::min(end, t1);
+        if (e > b) facts.busy_ns += static_cast<double>(e - b);
+        reached = std::max(reached, e);
+    }
+    return facts;
+}
+
+} // namespace fusescope

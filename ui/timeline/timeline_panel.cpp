@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/timeline/timeline_panel.h"
+
+#include "ui/base/paint.h"
+#include "ui/base/placeholder.h"
+#include "ui/timeline/timeline_canvas.h"
+#include "ui/timeline/timeline_state.h"
+#include "ui/timeline/timeline_strips.h"
+
+#include <QGridLayout>
+#include <QScrollBar>
+#include <QSignalBlocker>
+#include <QStackedLayout>
+
+#include <cmath>
+
+namespace fusescope {
+
+struct TimelinePanel::Impl {
+    Session *session = nullptr;
+    TimelineState *state = nullptr;
+    TimelineCanvas *canvas = nullptr;
+    QScrollBar *bar = nullptr;
+    QStackedLayout *stack = nullptr;
+
+    void syncBar() const {
+        const QSignalBlocker quiet(bar);
+        bar->setRange(0, static_cast<int>(std::ceil(state->maxScroll())));
+        bar->setPageStep(canvas->height());
+        bar->setSingleStep(18);
+        bar->setValue(static_cast<int>(std::lround(state->scroll())));
+    }
+    void load() const {
+        state->load();
+        stack->setCurrentIndex(state->hasTrace() ? 1 : 0);
+    }
+    void follow() const {
+        std::int64_t begin = 0, end = 0;
+        TrackId track;
+        if (!state->hasTrace() || !state->selectedSpan(begin, end, track)) return;
+        if (!state->selectionInSight()) state->showSpan(begin, end, false);
+        if (!canvas->hasFocus()) state->scrollTo(track);
+    }
+};
+
+TimelinePanel::TimelinePanel(Session *session, QWidget *parent) : QWidget(parent), impl_(std::make_unique<Impl>()) {
+    setObjectName(QStringLiteral("timelinePanel"));
+    setAccessibleName(tr("Timeline"));
+    impl_->session = session;
+    impl_->state = new TimelineState(session, this);
+    auto *rows = new QWidget(this);
+    impl_->canvas = new TimelineCanvas(impl_->state, rows);
+    auto *minimap = new MinimapStrip(impl_->state, rows);
+    auto *ruler = new RulerStrip(impl_->state, rows);
+    auto *labels = new LabelColumn(impl_->state, rows);
+    impl_->bar = new QScrollBar(Qt::Vertical, rows);
+    impl_->bar->setAccessibleName(tr("Scroll the rows"));
+    auto *grid = new QGridLayout(rows);
+    grid->setContentsMargins(0, 4, 0, 0);
+    grid->setSpacing(0);
+    grid->addWidget(minimap, 0, 1);
+    grid->addWidget(ruler, 1, 1);
+    grid->addWidget(labels, 2, 0);
+    grid->addWidget(impl_->canvas, 2, 1);
+    grid->addWidget(impl_->bar, 2, 2);
+    grid->setRowStretch(2, 1);
+    grid->setColumnStretch(1, 1);
+    auto *note = new Placeholder(session, tr("No trace is open"),
+                                 tr("Open a PyTorch profiler trace (*.pt.trace.json or .json.gz) to see its kernels on a timeline. "
+                                    "Record one with torch.profiler and export_chrome_trace()."), this);
+    impl_->stack = new QStackedLayout(this);
+    impl_->stack->setContentsMargins(0, 0, 0, 0);
+    impl_->stack->addWidget(note);
+    impl_->stack->addWidget(rows);
+    setFocusProxy(impl_->canvas);
+    setMinimumHeight(120);
+
+    connect(impl_->bar, &QScrollBar::valueChanged, impl_->state, [this](int y) { impl_->state->setScroll(y); });
+    connect(impl_->state, &TimelineState::changed, this, [this] { impl_->syncBar(); });
+    connect(impl_->state, &TimelineState::rangeChanged, this, &TimelinePanel::rangeChanged);
+    connect(impl_->canvas, &TimelineCanvas::hovered, ruler, &RulerStrip::showAt);
+    connect(session, &Session::analysisChanged, this, [this] { impl_->load(); });
+    connect(session, &Session::selectionChanged, this, [this] { impl_->follow(); });
+    impl_->load();
+}
+
+TimelinePanel::~TimelinePanel() = default;
+
+std::pair<std::int64_t, std::int64_t> TimelinePanel::range() const { return {impl_->state->t0(), impl_->state->t1()}; }
+void TimelinePanel::setRange(std::int64_t t0, std::int64_t t1) { impl_->state->setRange(t0, t1); }
+void TimelinePanel::showStep() { impl_->state->showStep(); }
+void TimelinePanel::showAll() { impl_->state->showAll(); }
+
+void TimelinePanel::zoomToSelection() {
+    std::int64_t begin = 0, end = 0;
+    TrackId track;
+    if (!impl_->state->selectedSpan(begin, end, track)) return;
+    impl_->state->scrollTo(track);
+    impl_->state->showSpan(begin, end, true);
+}
+
+} // namespace fusescope
