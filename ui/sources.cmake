@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 set(FUSESCOPE_UI_SOURCES
     base/paint.cpp
+    base/palette.cpp
+    base/placeholder.cpp
     base/session.cpp
+    graph/breadcrumb.cpp
+    graph/graph_canvas.cpp
+    graph/graph_layouter.cpp
+    graph/graph_panel.cpp
+    graph/graph_tip.cpp
     models/delegates.cpp
     models/filter_proxy.cpp
     models/finding_model.cpp
@@ -19,4 +26,9 @@ set(FUSESCOPE_UI_SOURCES
     roofline/roofline_labels.cpp
     roofline/roofline_panel.cpp
     roofline/roofline_scene.cpp
-    roofline/roofline_view.cpp)
+    roofline/roofline_view.cpp
+    timeline/slice_tip.cpp
+    timeline/timeline_canvas.cpp
+    timeline/timeline_panel.cpp
+    timeline/timeline_state.cpp
+    timeline/timeline_strips.cpp)

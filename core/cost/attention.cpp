@@ -76,7 +76,7 @@ bool attentionCost(const OpCall& call, OpCost& cost) {
         fill(cost, flops, inputs + mask_bytes + 2 * out_elements * sizeOf(q->dtype) + lse, inputs, q->dtype,
              causal ? "10*B*H*Sq*Sk*D / 2 (causal, scores recomputed)" : "10*B*H*Sq*Sk*D (scores recomputed)");
     }
-    cost.tensor_flops = cost.flops;
+    cost.tensor_flops = sizeOf(q->dtype) <= 2 ? cost.flops : 0;
     return true;
 }
 

@@ -37,6 +37,7 @@ constexpr std::array kRows{
     Row{"clamp_max", 1, 1, Out::Promoted, "n"},
     Row{"clamp_min", 1, 1, Out::Promoted, "n"},
     Row{"cos", 1, 1, Out::Float, "n"},
+    Row{"diff", 1, 1, Out::Promoted, "n"},
     Row{"div", 2, 1, Out::Float, "n"},
     Row{"elu", 1, 3, Out::Promoted, "3n"},
     Row{"eq", 2, 1, Out::Bool, "n comparisons"},

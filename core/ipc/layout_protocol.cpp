@@ -57,6 +57,7 @@ bool indexIn(double number, double least, std::size_t end) {
 }
 
 Result<Json> parse(simdjson::dom::parser& parser, std::string_view line) {
+    if (line.empty()) return bad("one line of JSON", "nothing");
     if (line.size() > kMaxLine)
         return Error{ErrorCode::Limit, "a line of at most 64 MiB", "a longer one", "layout protocol"};
     Json root;

@@ -87,7 +87,9 @@ public:
                 row.category = categoryOf(cat);
             } else if (key == "name") {
                 std::string_view name;
-                if (v.get_string().get(name) == simdjson::SUCCESS) row.name = keep(name);
+                const auto error = v.get_string().get(name);
+                if (error == simdjson::SUCCESS) row.name = keep(name);
+                else if (error != simdjson::INCORRECT_TYPE) return false; // a bad escape: repaired and read again
             } else if (key == "ts" || key == "dur") {
                 const auto ns = isScalar(v) ? nanosecondsFromMicroseconds(scalarText(v)) : std::nullopt;
                 if (key == "ts") {
@@ -180,6 +182,7 @@ private:
         if (v.get_object().get(items) != simdjson::SUCCESS) return true; // args of another type: kept in the file
         std::string_view whole;
         if (items.raw_json().get(whole) != simdjson::SUCCESS) return false;
+        whole = trimmed(whole); // it reaches to the next token
         if (exact_) {
             row.args_offset = base_ + static_cast<std::uint64_t>(whole.data() - text_.data());
             row.args_length = narrowed<std::uint32_t>(static_cast<std::int64_t>(whole.size()), 0);
@@ -193,7 +196,9 @@ private:
             else if (key == "correlation") row.correlation = id32(a);
             else if (key == "name" || key == "labels") {
                 std::string_view s;
-                if (a.get_string().get(s) == simdjson::SUCCESS) row.label = keep(s);
+                const auto error = a.get_string().get(s);
+                if (error == simdjson::SUCCESS) row.label = keep(s);
+                else if (error != simdjson::INCORRECT_TYPE) return false;
             } else if (key == "sort_index") row.sort_index = integer(a, 0);
             else if (key == "device") row.kernel.device = narrowed<std::int32_t>(integer(a, -1), -1);
             else if (key == "stream") row.kernel.stream = integer(a, -1);
@@ -243,7 +248,7 @@ bool decodeFast(Decoded &out, simdjson::ondemand::parser &parser) {
     return i == out.batch->events.size();
 }
 
-bool decodeOne(Decoded &out, simdjson::ondemand::parser &parser, std::string_view event, std::uint64_t offset, bool exact) {
+bool decodeOne(Decoded &out, simdjson::ondemand::parser &parser, std::string_view event, std::uint64_t offset) {
     const simdjson::padded_string padded(event);
     simdjson::ondemand::document doc;
     object root;
@@ -251,22 +256,11 @@ bool decodeOne(Decoded &out, simdjson::ondemand::parser &parser, std::string_vie
     const EventCounts counts = out.counts;
     const std::size_t rows = out.rows.size(), problems = out.problems.size();
     EventReader reader(out, {padded.data(), padded.size()}, offset, false);
-    (void)exact;
     if (reader.read(root, offset)) return true;
     out.counts = counts;
     out.rows.resize(rows);
     out.problems.resize(problems);
     return false;
-}
-
-// Where a lost quote or brace glued several events together, the next one begins with {"ph" (white space apart).
-std::size_t nextEventStart(std::string_view text, std::size_t from) {
-    for (std::size_t at = text.find('{', from); at != std::string_view::npos; at = text.find('{', at + 1)) {
-        std::size_t i = at + 1;
-        while (i < text.size() && static_cast<unsigned char>(text[i]) <= ' ') ++i;
-        if (text.substr(i, 4) == "\"ph\"") return at;
-    }
-    return std::string_view::npos;
 }
 
 void decodeSlow(Decoded &out, simdjson::ondemand::parser &parser) {
@@ -275,8 +269,8 @@ void decodeSlow(Decoded &out, simdjson::ondemand::parser &parser) {
         std::string_view rest = text.substr(begin, end - begin);
         std::uint64_t offset = out.batch->offset - 1 + begin;
         while (!rest.empty()) {
-            if (decodeOne(out, parser, rest, offset, true)) break;
-            if (decodeOne(out, parser, sanitised(rest), offset, false)) {
+            if (decodeOne(out, parser, rest, offset)) break;
+            if (decodeOne(out, parser, sanitised(rest), offset)) {
                 out.problems.push_back({"repaired_event", offset, "an event was not valid JSON (a bare inf or N/A, a bad escape, a control character or bytes that are not UTF-8); it was repaired"});
                 break;
             }
@@ -284,7 +278,7 @@ void decodeSlow(Decoded &out, simdjson::ondemand::parser &parser) {
             const std::string_view head = rest.substr(0, next);
             // What stands before the next start may be an event whose end is fine.
             const std::size_t close = head.rfind('}');
-            if (next == std::string_view::npos || close == std::string_view::npos || !decodeOne(out, parser, sanitised(head.substr(0, close + 1)), offset, false)) {
+            if (next == std::string_view::npos || close == std::string_view::npos || !decodeOne(out, parser, sanitised(head.substr(0, close + 1)), offset)) {
                 ++out.counts.total;
                 ++out.counts.dropped;
                 out.problems.push_back({"bad_event", offset, "an event is not valid JSON; it is left out"});

@@ -5,13 +5,40 @@ namespace fusescope::chrome {
 namespace {
 
 constexpr std::size_t kBatchBytes = std::size_t{4} << 20;
-constexpr std::size_t kMaxEventBytes = std::size_t{64} << 20;   // a longer "event" is a lost quote
+constexpr std::size_t kMaxEventBytes = std::size_t{4} << 20;    // a longer "event" is one that lost a quote
+constexpr std::uint64_t kMaxFramedAgain = std::uint64_t{256} << 20;
 constexpr std::size_t kMaxHeaderBytes = std::size_t{16} << 20;  // longer top-level values are skipped
 constexpr std::size_t kMaxKeyBytes = 4096;
 
 bool isSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 } // namespace
+
+std::size_t nextEventStart(std::string_view text, std::size_t from) {
+    for (std::size_t at = text.find('{', from); at != std::string_view::npos; at = text.find('{', at + 1)) {
+        std::size_t i = at + 1;
+        while (i < text.size() && isSpace(text[i])) ++i;
+        if (text.substr(i, 4) == "\"ph\"") return at;
+    }
+    return std::string_view::npos;
+}
+
+// The open event swallowed its followers: it ends before the next start, and what it swallowed is framed again.
+bool Framer::resync() {
+    const std::size_t next = nextEventStart(batch_.text, batch_.events.back().first + 1);
+    if (next == std::string::npos || framed_again_ > kMaxFramedAgain) return false;
+    const std::string swallowed = batch_.text.substr(next);
+    framed_again_ += swallowed.size();
+    batch_.text.resize(next);
+    batch_.events.back().second = static_cast<std::uint32_t>(next); // the decoder saves what it can
+    in_string_ = escaped_ = false;
+    depth_ = 0;
+    state_ = State::Events;
+    at_ -= swallowed.size();
+    if (batch_.text.size() >= kBatchBytes) flush();
+    push(swallowed);
+    return true;
+}
 
 void Framer::flush() {
     if (batch_.events.empty()) {
@@ -47,7 +74,7 @@ void Framer::push(std::string_view bytes) {
             if (in_string_) {
                 if (escaped_) escaped_ = false;
                 else if (c == '\\') escaped_ = true;
-                else if (c == '"') in_string_ = false;
+                else if (c == '"' || c == '\n') in_string_ = false; // no string holds a raw line end: its quote was lost
             } else if (c == '"') {
                 in_string_ = true;
             } else if (c == '{' || c == '[') {
@@ -63,9 +90,9 @@ void Framer::push(std::string_view bytes) {
             batch_.events.back().second = static_cast<std::uint32_t>(batch_.text.size());
             state_ = State::Events;
             if (batch_.text.size() >= kBatchBytes) flush();
-        } else if (size > kMaxEventBytes) {
+        } else if (size > kMaxEventBytes && !resync()) {
             on_problem_("runaway_event", batch_.offset + batch_.events.back().first - 1,
-                        "an event does not end within 64 MB; it is left out");
+                        "an event does not end within 4 MB; it is left out");
             batch_.text.resize(batch_.events.back().first);
             batch_.events.pop_back();
             in_string_ = escaped_ = false;
@@ -172,6 +199,9 @@ void Framer::byteOutside(char c) {
 }
 
 void Framer::finish() {
+    // Each round ends one event earlier than the text, so this ends.
+    while (state_ == State::Event && resync()) {
+    }
     if (state_ == State::Event) {
         on_problem_("truncated", batch_.offset + batch_.events.back().first - 1, "the file ends in the middle of an event");
         batch_.text.resize(batch_.events.back().first);

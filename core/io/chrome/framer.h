@@ -18,6 +18,9 @@ struct Batch {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> events; // [begin, end) in text
 };
 
+// Position of the next {"ph" (white space apart) from there on: where to go on after a lost quote or brace; npos if none.
+[[nodiscard]] std::size_t nextEventStart(std::string_view text, std::size_t from);
+
 class Framer {
 public:
     using OnBatch = std::function<void(Batch &&)>;
@@ -39,6 +42,7 @@ private:
 
     void byteOutside(char c);
     void flush();
+    bool resync(); // false: nothing to go on with, or too much has been framed again already
     void endValue();
 
     OnBatch on_batch_;
@@ -51,6 +55,7 @@ private:
     int depth_ = 0;              // inside a value or an event
     std::uint64_t at_ = 0;       // offset of the byte in hand
     std::uint64_t value_at_ = 0;
+    std::uint64_t framed_again_ = 0; // bytes: bounds what hostile text can cost
     bool value_kept_ = false;
     std::string key_, value_;
     Batch batch_;

@@ -111,9 +111,11 @@ TEST_F(CostCounters, BytesOfLargeMemoryBoundKernels) {
         // fill_ and copy_ of 622 million elements run as two kernels, shared out by time: 1.5%.
         EXPECT_NEAR(counters[i].dram_read, costs[i].bytes_read, 0.015 * costs[i].bytes_read + 0.1e6)
             << i << ' ' << ops[i];
-        EXPECT_GT(counters[i].dram_write, costs[i].bytes_written - 30e6) << i << ' ' << ops[i];
+        EXPECT_GT(counters[i].dram_write, 0.99 * costs[i].bytes_written - 30e6) << i << ' ' << ops[i];
         EXPECT_LT(counters[i].dram_write, 1.03 * costs[i].bytes_written + 3e6) << i << ' ' << ops[i];
-        if (costs[i].bytes() > 300e6) EXPECT_NEAR(ratios.back(), 1.0, 0.065) << i << ' ' << ops[i];
+        if (costs[i].bytes() > 300e6) {
+            EXPECT_NEAR(ratios.back(), 1.0, 0.065) << i << ' ' << ops[i];
+        }
     }
     EXPECT_GT(large, 250);
     EXPECT_EQ(exceptions, 4);
