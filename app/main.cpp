@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/banner.h"
+#include "app/icons.h"
 #include "app/loader.h"
 #include "app/main_window.h"
 #include "app/screenshot.h"
@@ -19,6 +20,7 @@ int main(int argc, char **argv) {
     QCoreApplication::setApplicationName(QStringLiteral("FuseScope"));
     QCoreApplication::setApplicationVersion(QStringLiteral(FUSESCOPE_VERSION));
     QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+    QApplication::setWindowIcon(appIcon());
 
     QCommandLineParser parser;
     parser.setApplicationDescription(QCoreApplication::translate("main", "Finds the regions of a PyTorch model step that one kernel could do."));
@@ -29,7 +31,8 @@ int main(int argc, char **argv) {
     const QCommandLineOption size(QStringLiteral("size"), QCoreApplication::translate("main", "Size of the window"), QStringLiteral("WxH"), QStringLiteral("1600x1000"));
     const QCommandLineOption theme(QStringLiteral("theme"), QCoreApplication::translate("main", "light or dark"), QStringLiteral("name"));
     const QCommandLineOption select(QStringLiteral("select"), QCoreApplication::translate("main", "What to select: finding:ID, module:PATH or kernel:N"), QStringLiteral("what"));
-    parser.addOptions({shot, size, theme, select});
+    const QCommandLineOption wait(QStringLiteral("wait"), QCoreApplication::translate("main", "Milliseconds to rest before the picture"), QStringLiteral("ms"), QStringLiteral("250"));
+    parser.addOptions({shot, size, theme, select, wait});
     parser.process(app);
 
     ScreenshotOptions options;
@@ -37,6 +40,12 @@ int main(int argc, char **argv) {
     options.select = parser.value(select);
     if (!parseSize(parser.value(size), options.size)) {
         std::fputs("fusescope: expected --size as WIDTHxHEIGHT between 320x240 and 7680x4320\n", stderr);
+        return kExitUsage;
+    }
+    bool number = false;
+    options.wait_ms = parser.value(wait).toInt(&number);
+    if (!number || options.wait_ms < 0 || options.wait_ms > 60'000) {
+        std::fputs("fusescope: expected --wait as milliseconds between 0 and 60000\n", stderr);
         return kExitUsage;
     }
     const QString theme_name = parser.value(theme);

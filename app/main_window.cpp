@@ -50,6 +50,7 @@ MainWindow::MainWindow(bool remember, QWidget *parent)
         restoreGeometry(settings::geometry());
         restoreState(settings::windowState());
     }
+    detectSystemTheme();
     applyTheme();
     updateRecent();
     updateStatus();
@@ -136,6 +137,12 @@ void MainWindow::resetLayout() {
 }
 
 void MainWindow::buildStatusBar() {
+    w_->problems = new QToolButton(this);
+    w_->problems->setAutoRaise(true);
+    w_->problems->setFocusPolicy(Qt::TabFocus);
+    w_->problems->setAccessibleName(tr("Problems of the files"));
+    connect(w_->problems, &QToolButton::clicked, this, &MainWindow::showProblems);
+    statusBar()->addWidget(w_->problems);
     w_->status = new QLabel(this);
     w_->status->setTextInteractionFlags(Qt::TextSelectableByMouse);
     w_->stage = new QLabel(this);
@@ -155,17 +162,34 @@ void MainWindow::buildStatusBar() {
 void MainWindow::setTheme(settings::ThemeChoice choice) {
     theme_choice_ = choice;
     if (remember_) settings::setTheme(choice);
+    w_->themes[static_cast<std::size_t>(choice)]->setChecked(true);
     applyTheme();
 }
 
 void MainWindow::applyTheme() {
-    // Qt 6.4 does not say which scheme the system has: the lightness of its own palette does.
-    static const bool system_dark = QApplication::palette().color(QPalette::Window).lightness() < 128;
-    const bool dark = theme_choice_ == settings::ThemeChoice::Dark || (theme_choice_ == settings::ThemeChoice::System && system_dark);
+    const bool dark = theme_choice_ == settings::ThemeChoice::Dark || (theme_choice_ == settings::ThemeChoice::System && system_dark_);
     const Theme theme = dark ? Theme::Dark : Theme::Light;
     QApplication::setPalette(paletteOf(theme));
     qApp->setStyleSheet(styleSheetOf(theme));
     session_->setTheme(theme);
+}
+
+// Qt 6.4 does not say which scheme the system has: the lightness of its own palette does.
+void MainWindow::detectSystemTheme() {
+    QApplication::setPalette(QPalette());
+    system_dark_ = QApplication::palette().color(QPalette::Window).lightness() < 128;
+}
+
+void MainWindow::toggleTheme() {
+    setTheme(session_->theme() == Theme::Dark ? settings::ThemeChoice::Light : settings::ThemeChoice::Dark);
+}
+
+bool MainWindow::event(QEvent *event) {
+    if (event->type() == QEvent::ThemeChange && theme_choice_ == settings::ThemeChoice::System) {
+        detectSystemTheme();
+        applyTheme();
+    }
+    return QMainWindow::event(event);
 }
 
 bool MainWindow::settled() const { return !loader_->running() && graph_->settled(); }
@@ -174,6 +198,5 @@ void MainWindow::closeEvent(QCloseEvent *event) {
     if (remember_) settings::setWindow(saveGeometry(), saveState());
     event->accept();
 }
-
 
 } // namespace fusescope

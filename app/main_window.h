@@ -35,6 +35,7 @@ public:
 
     void open(const QStringList &paths);
     void openSample();
+    void closeFiles(); // back to the welcome page
     void resetLayout();
     void setTheme(settings::ThemeChoice choice);
     [[nodiscard]] bool settled() const; // nothing is loading and the graph is laid out
@@ -50,6 +51,7 @@ Q_SIGNALS:
     void exported(const QString &path, bool ok);
 
 protected:
+    bool event(QEvent *event) override;
     void dragEnterEvent(QDragEnterEvent *event) override;
     void dropEvent(QDropEvent *event) override;
     void closeEvent(QCloseEvent *event) override;
@@ -63,9 +65,13 @@ private:
     void buildStatusBar();
 
     void applyTheme();
+    void detectSystemTheme();
+    void toggleTheme();
+    void showProblems();
     void chooseFiles();
     void reanalyse();
     void showAnalysis(const AnalysisPtr &analysis);
+    void present(const AnalysisPtr &analysis);
     void updateHeadline();
     void updateStatus();
     void updateRecent();
@@ -78,6 +84,7 @@ private:
     struct Widgets;
     bool remember_;
     settings::ThemeChoice theme_choice_ = settings::ThemeChoice::System;
+    bool system_dark_ = false;
     Session *session_;
     Loader *loader_;
     Banner *banner_ = nullptr;

@@ -2,6 +2,8 @@
 // Tool bar, headline and status line.
 #include "app/main_window_widgets.h"
 
+#include "app/banner.h"
+#include "app/icons.h"
 #include "core/base/format.h"
 #include "core/cost/device.h"
 #include "ui/base/paint.h"
@@ -12,7 +14,6 @@
 
 #include <QHBoxLayout>
 #include <QSignalBlocker>
-#include <QToolButton>
 
 namespace fusescope {
 namespace {
@@ -54,10 +55,21 @@ void MainWindow::buildToolBar() {
     w_->bar = addToolBar(tr("Main"));
     w_->bar->setObjectName(QStringLiteral("main"));
     w_->bar->setMovable(false);
-    w_->bar->setToolButtonStyle(Qt::ToolButtonTextOnly);
-    w_->open = w_->bar->addAction(tr("Open…"), this, &MainWindow::chooseFiles);
+    w_->bar->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    w_->bar->setIconSize(QSize(16, 16));
+    w_->open = w_->bar->addAction(lineIcon(QStringLiteral("open")), tr("Open…"), this, &MainWindow::chooseFiles);
     w_->open->setShortcut(QKeySequence::Open);
     w_->open->setToolTip(tr("Open traces and model graphs (Ctrl+O)"));
+    w_->back = w_->bar->addAction(lineIcon(QStringLiteral("back")), tr("&Back"), session_, &Session::back);
+    w_->back->setShortcut(QKeySequence(Qt::ALT | Qt::Key_Left));
+    w_->back->setToolTip(tr("Earlier selection (Alt+Left)"));
+    w_->forward = w_->bar->addAction(lineIcon(QStringLiteral("forward")), tr("&Forward"), session_, &Session::forward);
+    w_->forward->setShortcut(QKeySequence(Qt::ALT | Qt::Key_Right));
+    w_->forward->setToolTip(tr("Later selection (Alt+Right)"));
+    for (QAction *action : {w_->back, w_->forward}) {
+        action->setEnabled(false);
+        if (auto *button = qobject_cast<QToolButton *>(w_->bar->widgetForAction(action))) button->setToolButtonStyle(Qt::ToolButtonIconOnly);
+    }
     w_->bar->addSeparator();
 
     w_->step = new QComboBox(w_->bar);
@@ -80,6 +92,8 @@ void MainWindow::buildToolBar() {
     w_->search->setPlaceholderText(tr("Filter modules, kernels, findings"));
     w_->search->setAccessibleName(tr("Filter"));
     w_->search->setClearButtonEnabled(true);
+    w_->search->addAction(lineIcon(QStringLiteral("search")), QLineEdit::LeadingPosition);
+    w_->search->setMinimumWidth(160);
     w_->search->setMaximumWidth(280);
     w_->bar->addWidget(w_->search);
     connect(w_->search, &QLineEdit::textChanged, this, [this](const QString &filter) {
@@ -96,6 +110,11 @@ void MainWindow::buildToolBar() {
     w_->headline->setContentsMargins(8, 0, 12, 0);
     w_->headline->setTextInteractionFlags(Qt::TextSelectableByMouse);
     w_->bar->addWidget(w_->headline);
+    QAction *theme = w_->bar->addAction(lineIcon(QStringLiteral("theme")), tr("Light or dark"), this, &MainWindow::toggleTheme);
+    if (auto *button = qobject_cast<QToolButton *>(w_->bar->widgetForAction(theme))) button->setToolButtonStyle(Qt::ToolButtonIconOnly);
+    // Tab reaches every control of the bar, not only its fields.
+    for (QToolButton *button : w_->bar->findChildren<QToolButton *>())
+        if (button->defaultAction() != nullptr) button->setFocusPolicy(Qt::TabFocus);
 }
 
 void MainWindow::updateHeadline() {
@@ -121,22 +140,24 @@ void MainWindow::updateStatus() {
     const AnalysisPtr &a = session_->analysis();
     if (!a) {
         w_->status->setText(tr("Nothing opened"));
+        w_->status->setToolTip(QString());
+        w_->problems->hide();
+        const QSignalBlocker quiet_step(w_->step), quiet_device(w_->device);
+        w_->step->clear();
+        w_->step->addItem(tr("No trace"));
+        w_->step->setEnabled(false);
+        w_->device->clear();
+        w_->device->addItem(tr("GPU: from the trace"));
         return;
     }
     fillSteps(*w_->step, *a);
     fillDevices(*w_->device, *a);
     QStringList parts, tips;
-    std::size_t problems = 0;
-    if (a->trace) {
-        problems += a->trace->problems.size();
-        for (const Problem &p : a->trace->problems)
-            tips << tr("%1 (%2×, first at byte %3)").arg(text(p.message), QString::number(p.count), QString::number(p.first_offset));
-    }
-    if (a->graph) {
-        problems += a->graph->problems.size();
-        for (const GraphProblem &p : a->graph->problems) tips << text(p.message);
-    }
-    parts << tr("problems %1").arg(problems);
+    const std::size_t problems = (a->trace ? a->trace->problems.size() : 0) + (a->graph ? a->graph->problems.size() : 0);
+    w_->problems->setText(tr("problems %1").arg(problems));
+    w_->problems->setEnabled(problems > 0);
+    w_->problems->setToolTip(problems > 0 ? tr("Show what was damaged or odd in the files") : tr("Everything in the files was understood"));
+    w_->problems->show();
     if (a->trace) {
         const double share = a->link.kernel_ns > 0 ? a->link.op_ns / a->link.kernel_ns : 0;
         parts << tr("link %1").arg(text(formatPercent(share)));
@@ -153,6 +174,18 @@ void MainWindow::updateStatus() {
     parts << tr("%1 · HBM %2 (%3)").arg(text(a->device.name), text(formatBandwidth(a->device.bandwidth_Bps)), source);
     w_->status->setText(parts.join(QStringLiteral("  ·  ")));
     w_->status->setToolTip(tips.join(QLatin1Char('\n')));
+}
+
+void MainWindow::showProblems() {
+    const AnalysisPtr &a = session_->analysis();
+    if (!a) return;
+    banner_->clear();
+    if (a->trace)
+        for (const Problem &p : a->trace->problems)
+            banner_->show(Banner::Tone::Note, tr("%1 (%2×, first at byte %3)").arg(text(p.message), text(formatCount(static_cast<std::int64_t>(p.count))),
+                                                                                  text(formatCount(static_cast<std::int64_t>(p.first_offset)))));
+    if (a->graph)
+        for (const GraphProblem &p : a->graph->problems) banner_->show(Banner::Tone::Note, text(p.message));
 }
 
 } // namespace fusescope

@@ -18,6 +18,7 @@
 #include <QMimeData>
 #include <QSaveFile>
 #include <QStatusBar>
+#include <QThreadPool>
 #include <QUrl>
 
 namespace fusescope {
@@ -78,12 +79,10 @@ void MainWindow::showAnalysis(const AnalysisPtr &analysis) {
         for (const Problem &problem : analysis->trace->problems)
             if (problem.kind == "truncated")
                 banner_->show(Banner::Tone::Note, text(QFileInfo(text(analysis->trace->path)).fileName().toStdString() + ": " + problem.message));
-    session_->setAnalysis(analysis);
-    w_->centre->setCurrentIndex(1);
+    present(analysis);
     QStringList names;
     for (const std::string &file : analysis->files) names << QFileInfo(text(file)).fileName();
     setWindowTitle(tr("%1 – FuseScope").arg(names.join(QStringLiteral(", "))));
-    for (QAction *action : w_->exports) action->setEnabled(true);
     updateHeadline();
     updateStatus();
     if (remember_)
@@ -91,6 +90,26 @@ void MainWindow::showAnalysis(const AnalysisPtr &analysis) {
             for (const std::string &used : analysis->files)
                 if (QFile::encodeName(path).toStdString() == used) settings::addRecentFile(path);
     opening_.clear();
+    updateRecent();
+}
+
+// Sets what every view shows. The old analysis may be gigabytes: it is freed in a worker.
+void MainWindow::present(const AnalysisPtr &analysis) {
+    AnalysisPtr old = session_->analysis();
+    session_->setAnalysis(analysis);
+    if (old && old != analysis) QThreadPool::globalInstance()->start([gone = std::move(old)]() mutable { gone.reset(); });
+    w_->centre->setCurrentIndex(analysis ? 1 : 0);
+    w_->close->setEnabled(analysis != nullptr);
+    for (QAction *action : w_->exports) action->setEnabled(analysis != nullptr);
+}
+
+void MainWindow::closeFiles() {
+    loader_->cancel();
+    banner_->clear();
+    present(nullptr);
+    setWindowTitle(tr("FuseScope"));
+    updateHeadline();
+    updateStatus();
     updateRecent();
 }
 

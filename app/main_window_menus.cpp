@@ -2,6 +2,7 @@
 // Menus and their actions.
 #include "app/main_window_widgets.h"
 
+#include "app/welcome.h"
 #include "ui/base/paint.h"
 #include "ui/base/session.h"
 #include "ui/graph/graph_panel.h"
@@ -24,6 +25,9 @@ void MainWindow::buildMenus() {
     w_->recent = file->addMenu(tr("Open &recent"));
     file->addAction(tr("Open the bundled &sample"), this, &MainWindow::openSample)->setEnabled(!sampleFiles().isEmpty());
     file->addSeparator();
+    w_->close = file->addAction(tr("&Close the files"), QKeySequence::Close, this, &MainWindow::closeFiles);
+    w_->close->setEnabled(false);
+    file->addSeparator();
     w_->exports.push_back(file->addAction(tr("Export &HTML report…"), QKeySequence(tr("Ctrl+E")), this, [this] { exportReport(Export::Html); }));
     w_->exports.push_back(file->addAction(tr("Export &Markdown…"), this, [this] { exportReport(Export::Markdown); }));
     w_->exports.push_back(file->addAction(tr("Export &JSON…"), this, [this] { exportReport(Export::Json); }));
@@ -45,10 +49,7 @@ void MainWindow::buildMenus() {
     clear->setShortcut(Qt::Key_Escape);
 
     QMenu *go = menuBar()->addMenu(tr("&Go"));
-    w_->back = go->addAction(tr("&Back"), QKeySequence(Qt::ALT | Qt::Key_Left), session_, &Session::back);
-    w_->forward = go->addAction(tr("&Forward"), QKeySequence(Qt::ALT | Qt::Key_Right), session_, &Session::forward);
-    w_->back->setEnabled(false);
-    w_->forward->setEnabled(false);
+    go->addActions({w_->back, w_->forward});
     go->addSeparator();
     go->addAction(tr("&Zoom to the selection"), QKeySequence(tr("Z")), this, [this] {
         timeline_->zoomToSelection();
@@ -72,6 +73,7 @@ void MainWindow::buildMenus() {
         QAction *action = themes->addAction(name);
         action->setCheckable(true);
         action->setChecked(choice == now);
+        w_->themes[static_cast<std::size_t>(choice)] = action;
         connect(action, &QAction::triggered, this, [this, c = choice] { setTheme(c); });
     }
     view->addActions(themes->actions());
@@ -83,6 +85,7 @@ void MainWindow::buildMenus() {
 
 void MainWindow::updateRecent() {
     const QStringList files = settings::recentFiles();
+    w_->welcome->setRecent(files);
     w_->recent->clear();
     for (const QString &path : files) {
         QString name = QFileInfo(path).fileName();

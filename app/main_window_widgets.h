@@ -14,7 +14,9 @@
 #include <QPushButton>
 #include <QStackedWidget>
 #include <QToolBar>
+#include <QToolButton>
 
+#include <array>
 #include <thread>
 #include <vector>
 
@@ -30,10 +32,12 @@ struct MainWindow::Widgets {
     QComboBox *step = nullptr, *device = nullptr;
     QLineEdit *search = nullptr;
     QLabel *headline = nullptr, *status = nullptr, *stage = nullptr;
+    QToolButton *problems = nullptr;
     QProgressBar *progress = nullptr;
     QPushButton *cancel = nullptr;
     QMenu *recent = nullptr;
-    QAction *back = nullptr, *forward = nullptr, *open = nullptr;
+    QAction *back = nullptr, *forward = nullptr, *open = nullptr, *close = nullptr;
+    std::array<QAction *, 3> themes{}; // by ThemeChoice
     std::vector<QAction *> exports; // need an analysis
     std::vector<std::thread> writers;
 };

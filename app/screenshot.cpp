@@ -17,7 +17,7 @@
 namespace fusescope {
 namespace {
 
-constexpr int kTimeoutMs = 120'000, kSettleMs = 250;
+constexpr int kTimeoutMs = 120'000;
 
 // Lets events pass until ready, at most so long.
 template <class Ready> bool waitFor(Ready ready, int timeout_ms) {
@@ -81,7 +81,7 @@ int takeScreenshot(MainWindow &window, const QStringList &files, const Screensho
     }
     QElapsedTimer rest;
     rest.start();
-    waitFor([&] { return rest.elapsed() > kSettleMs && window.settled(); }, kTimeoutMs);
+    waitFor([&] { return rest.elapsed() >= options.wait_ms && window.settled(); }, kTimeoutMs);
     if (!window.grab().save(options.path, "PNG")) {
         std::fprintf(stderr, "fusescope: %s: expected a file that can be written\n", qUtf8Printable(options.path));
         return kExitUsage;

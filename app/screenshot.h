@@ -14,6 +14,7 @@ struct ScreenshotOptions {
     QString path;
     QString select; // "finding:rms_norm", "module:model.layers.0.mlp", "kernel:17", ""
     QSize size;
+    int wait_ms = 250; // after everything is drawn
 };
 
 [[nodiscard]] bool parseSize(const QString &text, QSize &size);

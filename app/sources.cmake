@@ -2,6 +2,7 @@
 set(FUSESCOPE_APP_SOURCES
     main.cpp
     banner.cpp
+    icons.cpp
     loader.cpp
     main_window.cpp
     main_window_bars.cpp
@@ -9,4 +10,5 @@ set(FUSESCOPE_APP_SOURCES
     main_window_menus.cpp
     screenshot.cpp
     settings.cpp
-    welcome.cpp)
+    welcome.cpp
+    ../resources/icons/icons.qrc)

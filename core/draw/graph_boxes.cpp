@@ -33,7 +33,6 @@ namespace graphdraw {
 namespace {
 
 constexpr double kTitle = 13, kSmall = 11, kBadge = 10;
-constexpr std::int8_t kClusterLayer = -2, kBoxLayer = 1, kTextLayer = 2, kBadgeLayer = 3;
 
 DrawText& centred(DrawList& list, const LayoutRect& place, double y, const std::string& text, double size, ColourRole role, double room) {
     DrawText& item = compose::text(list, place.x + place.width / 2, y, elided(text, {size}, room), size, role, TextAlign::Centre);
@@ -68,8 +67,11 @@ void badges(const Analysis& analysis, const LayoutRect& place, const BoxFacts& f
     if (facts.badges.empty()) return;
     std::string text = catalogEntry(analysis.findings[facts.badges.front()].pattern).title;
     if (facts.badges.size() > 1) text += fmt::format(" +{}", facts.badges.size() - 1);
-    text = elided(text, {kBadge, true}, std::max(48.0, place.width - 16));
-    pill(list, place.x + place.width - 4, place.y - 12, text, ColourRole::Flagged, facts.flag, facts.emphasis);
+    text = elided(text, {kBadge, true}, std::max(160.0, place.width / 2));
+    // Edges enter in the middle of the upper side: the badge keeps to the right of it, over the corner if it must.
+    const double width = textWidth(text, {kBadge, true}) + 12;
+    const double right = std::max(place.x + place.width - 4, place.x + place.width / 2 + 12 + width);
+    pill(list, right, place.y - 12, text, ColourRole::Flagged, facts.flag, facts.emphasis);
 }
 
 } // namespace
@@ -183,7 +185,9 @@ void drawCluster(const Analysis& analysis, const VisibleCluster& cluster, const 
     header.fill = block;
     list.rects.push_back(header);
 
-    const std::string measured = measuredText(facts);
+    std::string measured = measuredText(facts);
+    const double title_width = textWidth(cluster.title, {12, true}) + (cluster.repeat > 1 ? 36 : 0);
+    if (title_width + textWidth(measured, {kSmall}) + 40 > place.width) measured.resize(std::min(measured.size(), measured.find(" · ")));
     const double measured_width = measured.empty() ? 0 : textWidth(measured, {kSmall}) + 16;
     const bool has_room = place.width - 24 > measured_width + 72;
     const double room = place.width - 24 - (has_room ? measured_width : 0);

@@ -30,8 +30,7 @@ struct Labels { // placed so far: the same shape need not be told twice side by 
     }
 };
 
-void drawEdge(const VisibleEdge& edge, const LayoutResult::Edge& place, const VisibleGraph& graph, const Facts& facts, Labels& labels,
-              DrawList& list) {
+void drawEdge(const VisibleEdge& edge, const LayoutResult::Edge& place, const Facts& facts, Labels& labels, DrawList& list) {
     if (place.path.size() < 2) return;
     DrawLine line;
     for (const Point& p : place.path) line.points.emplace_back(p.x, p.y);
@@ -52,17 +51,7 @@ void drawEdge(const VisibleEdge& edge, const LayoutResult::Edge& place, const Vi
 
     constexpr double size = 10;
     const double width = textWidth(edge.label, {size});
-    DrawRect plate; // the line passes behind its label
-    plate.x = place.label.x - width / 2 - 3;
-    plate.y = place.label.y - 7;
-    plate.width = width + 6;
-    plate.height = 14;
-    plate.radius = 3;
-    if (!labels.take({plate.x, plate.y, plate.width, plate.height})) return;
-    const bool inside = known && graph.nodes[edge.from].cluster >= 0 && graph.nodes[edge.to].cluster >= 0;
-    plate.fill = inside ? ColourRole::Surface : ColourRole::Background;
-    plate.layer = 1;
-    list.rects.push_back(plate);
+    if (!labels.take({place.label.x - width / 2 - 3, place.label.y - 6, width + 6, 12})) return;
     DrawText& text = compose::text(list, place.label.x, place.label.y + 3.5, edge.label, size, ColourRole::TextMuted, TextAlign::Centre);
     text.layer = 2;
     text.emphasis = label_emphasis;
@@ -83,12 +72,14 @@ DrawList drawGraph(const Analysis& analysis, const VisibleGraph& graph, const La
         return depthOf(graph, static_cast<std::int32_t>(a)) < depthOf(graph, static_cast<std::int32_t>(b));
     });
     for (const std::size_t i : order) drawCluster(analysis, graph.clusters[i], layout.clusters[i], facts.clusters[i], list);
-    Labels labels;
-    labels.boxes = layout.boxes; // a label never covers a box
-    for (std::size_t i = 0; i < std::min(graph.edges.size(), layout.edges.size()); ++i)
-        drawEdge(graph.edges[i], layout.edges[i], graph, facts, labels, list);
     for (std::size_t i = 0; i < std::min(graph.nodes.size(), layout.boxes.size()); ++i)
         drawBox(analysis, graph.nodes[i], layout.boxes[i], facts.boxes[i], list);
+    Labels labels;
+    labels.boxes = layout.boxes; // a label covers no box and no badge
+    for (const DrawRect& r : list.rects)
+        if (r.layer == kBadgeLayer) labels.boxes.push_back({r.x, r.y, r.width, r.height});
+    for (std::size_t i = 0; i < std::min(graph.edges.size(), layout.edges.size()); ++i)
+        drawEdge(graph.edges[i], layout.edges[i], facts, labels, list);
 
     // Cards of folds and badges reach a little over their boxes: the picture grows so that nothing is cut off.
     double right = list.width, bottom = list.height;

@@ -10,6 +10,8 @@
 
 namespace fusescope::graphdraw {
 
+constexpr std::int8_t kClusterLayer = -2, kBoxLayer = 1, kTextLayer = 2, kBadgeLayer = 3; // edges: 0
+
 struct BoxFacts {
     double time_ns = 0, share = 0, flops = 0; // all members of a fold together
     bool timed = false;                       // time_ns is known

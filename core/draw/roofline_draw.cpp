@@ -106,7 +106,7 @@ void drawRoofs(const DeviceSpec& device, const Scale& scale, std::vector<Area>& 
         compose::text(list, x, y, text, 11, role, align).bold = bold;
         obstacles.push_back({left, y - 11, left + width, y + 4});
     };
-    label(a.right - 8, peak_y - 8, "bf16 tensor cores " + formatFlopRate(peak), ColourRole::Text, TextAlign::Right, true);
+    label(a.right - 8, peak_y - 22, "bf16 tensor cores " + formatFlopRate(peak), ColourRole::Text, TextAlign::Right, true);
     DrawMarker dot;
     dot.x = ridge_x;
     dot.y = peak_y;
@@ -160,7 +160,7 @@ DrawList drawRoofline(const Analysis& analysis, double width, double height, con
     list.height = height;
     Scale scale;
     scale.axes = rooflineAxes(analysis);
-    scale.area = {88, 64, std::max(width - 24, 120.0), std::max(height - 72, 96.0)};
+    scale.area = {88, 80, std::max(width - 24, 120.0), std::max(height - 72, 96.0)};
     drawAxes(scale, list);
     std::vector<Area> obstacles;
     drawRoofs(analysis.device, scale, obstacles, list);

@@ -108,12 +108,14 @@ void drawMarks(const Analysis& analysis, const Scale& scale, const SelectionSets
         const double width = std::min(textWidth(text, {kSize}), 200.0), height = kSize + 3;
         const Area& m = marks[i];
         const double middle_x = (m.left + m.right) / 2, middle_y = (m.top + m.bottom) / 2;
-        const std::array<std::pair<double, double>, 6> places = {{{m.right + 4, middle_y - height / 2},
+        const std::array<std::pair<double, double>, 8> places = {{{m.right + 4, middle_y - height / 2},
                                                                   {m.left - 4 - width, middle_y - height / 2},
                                                                   {middle_x - width / 2, m.bottom + 2},
                                                                   {middle_x - width / 2, m.top - 2 - height},
                                                                   {m.right, m.bottom},
-                                                                  {m.right, m.top - height}}};
+                                                                  {m.right, m.top - height},
+                                                                  {m.right - width, m.bottom + 12},
+                                                                  {middle_x - width / 2, m.bottom + 24}}};
         for (const auto& [x, y] : places) {
             const Area box{x, y, x + width, y + height};
             if (box.left < scale.area.left + 2 || box.right > scale.area.right || box.top < scale.area.top ||

@@ -17,6 +17,11 @@ constexpr double kFoldPixels = 2;   // folded neighbours grow up to this width
 constexpr double kTextPixels = 30;  // narrower boxes carry no text
 constexpr double kTextSize = 11;
 
+// What the one row of a collapsed thread shows: operators. An annotation would cover all of them.
+bool inSummary(ColourRole role) noexcept {
+    return role != ColourRole::PythonFrame && role != ColourRole::Launch && role != ColourRole::Annotation;
+}
+
 class RowPainter {
 public:
     RowPainter(const Analysis& analysis, const TimelineView& view, const SelectionSets& selection, DrawList& list)
@@ -33,7 +38,7 @@ public:
                 line(row, row.shown[i], y + row.line_height * static_cast<double>(i), row.line_height - 2, false);
             return;
         }
-        // One row for a whole thread: operators over deeper operators, Python left out.
+        // One row for a whole thread: operators over deeper operators.
         for (auto depth = row.shown.rbegin(); depth != row.shown.rend(); ++depth)
             line(row, *depth, y, row.line_height - 2, true);
     }
@@ -57,19 +62,22 @@ private:
         pending_ = {};
         for (const LodSpan& span : spans_) {
             if (!span.slice.valid() || span.slice.index() >= trace_.slices.size()) continue;
-            const ColourRole role = roleOfSlice(analysis_, span.slice);
-            if (summary && (role == ColourRole::PythonFrame || role == ColourRole::Launch)) continue;
+            const ColourRole role = row.gpu ? roleOfSpan(analysis_, row.track, span) : roleOfSlice(analysis_, span.slice);
+            if (summary && !inSummary(role)) continue;
             const Emphasis emphasis = emphasisOf(span, row.track, depth, next);
             const double x0 = scale_.x(span.begin), x1 = std::max(scale_.x(span.end), x0 + 1);
             if (fold(span, role, emphasis, x0, x1)) continue;
-            flush(y, height);
-            pending_ = {x0, x1, Scale::ns(span.begin, span.end), span.slice, span.count, role, emphasis, true};
+            flush(row, y, height);
+            pending_ = {x0, x1, static_cast<double>(span.busy), Scale::ns(span.begin, span.end) * fillOf(span), Scale::ns(span.begin, span.end),
+                        span.slice, span.count, role, emphasis, true};
         }
-        flush(y, height);
+        flush(row, y, height);
     }
 
     struct Pending {
-        double x0 = 0, x1 = 0, longest = 0;
+        double x0 = 0, x1 = 0;
+        double longest = 0;          // busy time of the span that gave its colour
+        double busy = 0, length = 0; // ns
         SliceId slice;
         std::uint32_t count = 0;
         ColourRole role = ColourRole::KindOther;
@@ -82,9 +90,11 @@ private:
         if (!p.used || emphasis != p.emphasis || x0 - p.x1 > 0.5 || x1 - p.x0 > kFoldPixels) return false;
         p.x1 = std::max(p.x1, x1);
         p.count += span.count;
-        const double length = Scale::ns(span.begin, span.end);
-        if (length > p.longest) {
-            p.longest = length;
+        p.busy += Scale::ns(span.begin, span.end) * fillOf(span);
+        p.length += Scale::ns(span.begin, span.end);
+        const auto busy = static_cast<double>(span.busy);
+        if (busy > p.longest) {
+            p.longest = busy;
             p.slice = span.slice;
             p.role = role;
         }
@@ -104,7 +114,7 @@ private:
         return Emphasis::Dimmed;
     }
 
-    void flush(double y, double height) {
+    void flush(const TimelineRow& row, double y, double height) {
         if (!pending_.used) return;
         const Pending& p = pending_;
         DrawRect rect;
@@ -113,6 +123,11 @@ private:
         // A hair between neighbours keeps a row of equal colours readable; slivers need each of their pixels.
         rect.width = p.x1 - p.x0 >= 4 ? p.x1 - p.x0 - 0.5 : p.x1 - p.x0;
         rect.height = height;
+        if (row.gpu && p.count > 1 && p.busy < p.length * 0.95) {
+            // Short kernels with gaps between them: as high as the GPU is busy, so that a starved stream does not look full.
+            rect.height = std::max(2.0, std::round(height * p.busy / p.length));
+            rect.y = y + height - rect.height;
+        }
         rect.radius = rect.width >= 8 ? 2 : 0;
         rect.fill = p.role;
         rect.hatched = p.count > 1;
@@ -212,8 +227,7 @@ SliceId sliceAt(const Analysis& analysis, const TimelineLayout& layout, const Ti
         for (const std::uint16_t depth : row.shown) { // what lies on top
             const SliceId slice = analysis.index->at(row.track, depth, t, tolerance);
             if (!slice.valid()) continue;
-            const ColourRole role = roleOfSlice(analysis, slice);
-            if (role != ColourRole::PythonFrame && role != ColourRole::Launch) return slice;
+            if (inSummary(roleOfSlice(analysis, slice))) return slice;
         }
     }
     return {};

@@ -18,6 +18,7 @@ constexpr double kIdlePixels = 6; // shorter gaps are not marked
 struct Mark {
     double x0 = 0, x1 = 0;
     std::uint32_t row = 0, finding = 0;
+    std::uint16_t top = 0, bottom = 0; // depth rows of its kernels
     std::uint32_t instances = 1; // merged ones
     std::size_t instance = 0;
     Emphasis emphasis = Emphasis::Normal;
@@ -48,9 +49,12 @@ public:
             const bool joins = open && mark.row == row && (kernel.value == previous.value + 1 || x0 - mark.x1 < 1);
             if (!joins) {
                 if (open) keep(mark);
-                mark = {x0, x1, row, finding, 1, instance, emphasis};
+                mark = {x0, x1, row, finding, 0xFFFFU, 0, 1, instance, emphasis};
                 open = true;
             }
+            const std::uint16_t depth = trace_.slices.depth[slice.index()];
+            mark.top = std::min(mark.top, depth);
+            mark.bottom = std::max(mark.bottom, depth);
             mark.x1 = std::max(mark.x1, x1);
             previous = kernel;
         }
@@ -121,7 +125,11 @@ void drawFlags(const Analysis& analysis, const TimelineLayout& layout, const Tim
             collector.add(f, i, finding.instances[i].backward, emphasis);
         }
     }
+    double label_end = -1e9;
+    std::uint32_t label_row = 0;
     for (const Mark& mark : collector.take()) {
+        if (mark.row != label_row) label_end = -1e9;
+        label_row = mark.row;
         const TimelineRow& row = layout.rows[mark.row];
         const double top = row.y - view.scroll_y, lines = row.line_height * row.depths;
         if (top + row.height < 0 || top > view.height) continue;
@@ -137,15 +145,16 @@ void drawFlags(const Analysis& analysis, const TimelineLayout& layout, const Tim
         list.rects.push_back(bar);
         if (mark.instances > 1 || bar.width < 6) continue;
         DrawRect outline = bar;
-        outline.y = top - 1;
-        outline.height = lines;
+        const auto line = [&](std::uint16_t depth) { return row.line_height * std::min(depth, static_cast<std::uint16_t>(row.depths - 1)); };
+        outline.y = top - 1 + line(mark.top);
+        outline.height = line(mark.bottom) - line(mark.top) + row.line_height;
         outline.filled = false;
         outline.stroke = ColourRole::Flagged;
         outline.stroke_width = 1.5;
         outline.radius = 3;
         list.rects.push_back(outline);
         const double left = std::max(mark.x0, 0.0), room = std::min(mark.x1, view.width) - left;
-        if (room < 44) continue;
+        if (room < 44 || left < label_end) continue;
         DrawText text;
         text.size = 10;
         text.text = elided(catalogEntry(analysis.findings[mark.finding].pattern).title, {text.size}, room);
@@ -155,7 +164,9 @@ void drawFlags(const Analysis& analysis, const TimelineLayout& layout, const Tim
         text.fill = ColourRole::TextMuted;
         text.emphasis = mark.emphasis;
         text.pick = bar.pick;
-        if (!text.text.empty()) list.texts.push_back(std::move(text));
+        if (text.text.empty()) continue;
+        label_end = left + textWidth(text.text, {text.size}) + 6;
+        list.texts.push_back(std::move(text));
     }
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -42,14 +43,32 @@ ColourRole roleOfSlice(const Analysis& analysis, SliceId slice) noexcept {
     case Category::CudaRuntime:
     case Category::CudaDriver: return ColourRole::Launch;
     case Category::CpuOp: return ColourRole::CpuOp;
-    case Category::CudaSync:
+    case Category::CudaSync: return ColourRole::BoundIdle; // waiting
     case Category::CudaEvent:
-    case Category::Overhead: return ColourRole::BoundIdle;
+    case Category::Overhead:
     case Category::PythonFunction:
     case Category::TraceSpan:
     case Category::Other: break;
     }
     return ColourRole::PythonFrame;
+}
+
+ColourRole roleOfSpan(const Analysis& analysis, TrackId track, const LodSpan& span) noexcept {
+    constexpr std::uint32_t samples = 8;
+    if (span.count <= 1) return roleOfSlice(analysis, span.slice);
+    std::array<std::int64_t, static_cast<std::size_t>(ColourRole::Count_)> time{};
+    const std::uint32_t taken = std::min(samples, span.count);
+    ColourRole most = roleOfSlice(analysis, span.slice);
+    for (std::uint32_t i = 0; i < taken; ++i) {
+        const std::size_t position = span.first + static_cast<std::size_t>(std::uint64_t{span.count} * (2 * i + 1) / (2 * taken));
+        const SliceId slice = analysis.index->inRow(track, span.depth, position);
+        if (!slice.valid()) continue;
+        const ColourRole role = roleOfSlice(analysis, slice);
+        std::int64_t& sum = time[static_cast<std::size_t>(role)];
+        sum += std::min<std::int64_t>(analysis.trace->slices.dur[slice.index()], std::int64_t{1} << 50U);
+        if (sum > time[static_cast<std::size_t>(most)]) most = role;
+    }
+    return most;
 }
 
 std::string labelOfSlice(const Analysis& analysis, SliceId slice, double width) {

@@ -39,6 +39,13 @@ void spansInView(const Analysis& analysis, const TimelineView& view, TrackId tra
                  std::vector<LodSpan>& out);
 // Fill of a slice: GPU work by its kind, the rest by its category.
 [[nodiscard]] ColourRole roleOfSlice(const Analysis& analysis, SliceId slice) noexcept;
+// Of a folded span: the role that takes most of its time, by a sample of its slices. Steadier and truer than the longest one's.
+[[nodiscard]] ColourRole roleOfSpan(const Analysis& analysis, TrackId track, const LodSpan& span) noexcept;
+// Share of a span's length in which something ran, 0..1.
+[[nodiscard]] inline double fillOf(const LodSpan& span) noexcept {
+    const double length = Scale::ns(span.begin, span.end);
+    return span.count <= 1 || !(length > 0) ? 1 : std::clamp(static_cast<double>(span.busy) / length, 0.0, 1.0);
+}
 // The kernel row behind a slice, invalid if it is none.
 [[nodiscard]] KernelId kernelOf(const TraceStore& trace, SliceId slice) noexcept;
 [[nodiscard]] std::string labelOfSlice(const Analysis& analysis, SliceId slice, double width);

@@ -134,14 +134,14 @@ DrawList drawMinimap(const Analysis& analysis, double width, double height) {
     for (std::size_t i = 0; i < trace.tracks.size(); ++i) {
         if (trace.tracks[i].kind != TrackKind::GpuStream) continue;
         spans.clear();
-        analysis.index->query(TrackId(i), 0, trace.begin, trace.end, static_cast<int>(columns) * 4, spans);
+        analysis.index->query(TrackId(i), 0, trace.begin, trace.end, static_cast<int>(columns) * 2, spans);
         for (const LodSpan& span : spans) {
-            const auto role = static_cast<std::size_t>(roleOfSlice(analysis, span.slice)) - static_cast<std::size_t>(ColourRole::KindAttention);
+            const auto role = static_cast<std::size_t>(roleOfSpan(analysis, TrackId(i), span)) - static_cast<std::size_t>(ColourRole::KindAttention);
             if (role >= kinds) continue;
             const double x0 = std::max(scale.x(span.begin), 0.0), x1 = std::min(scale.x(span.end), width);
             for (auto column = static_cast<std::size_t>(x0); column < columns && static_cast<double>(column) < x1; ++column) {
                 const auto left = static_cast<double>(column);
-                busy[column][role] += static_cast<float>(std::min(x1, left + 1) - std::max(x0, left));
+                busy[column][role] += static_cast<float>((std::min(x1, left + 1) - std::max(x0, left)) * fillOf(span));
             }
         }
     }

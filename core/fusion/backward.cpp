@@ -7,6 +7,8 @@
 // belongs to add + norm, which made the sum, and not to the norm alone, which only reads it.
 #include "core/fusion/instances.h"
 
+#include "core/trace/op_args.h"
+
 #include <algorithm>
 
 namespace fusescope::fusion {
@@ -56,12 +58,37 @@ bool contains(const std::vector<std::uint32_t>& rows, std::uint32_t row) {
     return std::find(rows.begin(), rows.end(), row) != rows.end();
 }
 
+// The backward of a compiled loss has no sequence numbers: its kernels are told by name, its matmuls by the vocabulary.
+void addCompiledLoss(const StepOps& step, std::vector<Draft>& drafts) {
+    const TraceStore& trace = step.trace();
+    for (Draft& draft : drafts) {
+        if (draft.instance.pattern != Pattern::LinearCrossEntropy || draft.instance.state != FusionState::Partial) continue;
+        const auto vocabulary = static_cast<std::int64_t>(draft.shape.width);
+        for (std::size_t k = 0; k < trace.kernels.size(); ++k) {
+            const WorkLink& work = step.link().kernels[k];
+            const SliceId slice = trace.kernels.slice[k];
+            if (work.direction != Direction::Backward || !work.op.valid() || !step.inStep(slice)) continue;
+            const bool loss = trace.nameOf(slice).find("log_softmax_backward") != std::string_view::npos;
+            const OpCode code = opCodeOf(trace.nameOf(trace.cpu_ops.slice[work.op.index()]));
+            const bool fill = trace.nameOf(trace.cpu_ops.slice[work.op.index()]) == "aten::fill_";
+            if (!loss && code != OpCode::Linear && !fill) continue;
+            const std::vector<OpArg> args = parseOpArgs(trace, work.op);
+            const bool on_logits = std::any_of(args.begin(), args.end(), [&](const OpArg& arg) {
+                return arg.kind == ArgKind::Tensor && vocabulary > 0 &&
+                       std::find(arg.tensor.sizes.begin(), arg.tensor.sizes.end(), vocabulary) != arg.tensor.sizes.end();
+            });
+            if (loss || on_logits) draft.instance.backward.push_back(KernelId(k));
+        }
+    }
+}
+
 } // namespace
 
 void addBackward(const StepOps& step, std::vector<Draft>& drafts) {
     const TraceStore& trace = step.trace();
     std::vector<std::vector<std::uint32_t>> of_row(step.ops.size());
     std::vector<std::vector<std::uint32_t>> entries(drafts.size()), done(drafts.size());
+    std::vector<bool> residual(drafts.size(), false);
     for (std::size_t d = 0; d < drafts.size(); ++d) {
         entries[d] = entriesOf(step, drafts[d]);
         for (const std::uint32_t row : drafts[d].rows) of_row[row].push_back(static_cast<std::uint32_t>(d));
@@ -80,10 +107,15 @@ void addBackward(const StepOps& step, std::vector<Draft>& drafts) {
                 if (!second) continue;
             }
             if (entry && !contains(done[d], row)) done[d].push_back(row);
+            // Gradients of the sum meet at the operator that reads it first: one comes along the residual.
+            if (accumulates && drafts[d].rows.size() > 1 && drafts[d].rows[1] == row) residual[d] = true;
             drafts[d].instance.backward.push_back(KernelId(k));
         }
     }
-    for (Draft& draft : drafts) {
+    addCompiledLoss(step, drafts);
+    for (std::size_t d = 0; d < drafts.size(); ++d) {
+        Draft& draft = drafts[d];
+        if (draft.instance.pattern == Pattern::AddRmsNorm) draft.shape.residual_gradient = residual[d];
         std::vector<KernelId>& backward = draft.instance.backward;
         std::sort(backward.begin(), backward.end());
         backward.erase(std::unique(backward.begin(), backward.end()), backward.end());

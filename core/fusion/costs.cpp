@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Durations, costs as run, and the GPU's waits. A wait counts for an instance when it lies right before one of its kernels
-// and right after another of its own: nothing else ran in between, so fewer launches would shorten it.
+// Durations, costs as run, and the GPU's waits. A wait counts for an instance when it lies right before one of its kernels,
+// the first left out: those are the launches that a fused kernel does without.
 #include "core/cost/roofline.h"
 #include "core/fusion/instances.h"
 #include "core/fusion/predict.h"
@@ -23,50 +23,36 @@ void addCost(OpCost& sum, const OpCost& one, bool first) {
     if (sum.dtype == DType::Unknown) sum.dtype = one.dtype;
 }
 
-struct Gap { double ns = 0; std::uint32_t after = KernelId::kNone; }; // before a kernel: since which one the GPU was idle
-
-std::vector<Gap> gapsOf(const TraceStore& trace, std::int16_t step) {
-    std::vector<Gap> gaps(trace.kernels.size());
+// Per kernel: how long the GPU had been idle when it began.
+std::vector<double> gapsOf(const TraceStore& trace) {
+    std::vector<double> gaps(trace.kernels.size(), 0);
     std::int64_t busy_until = 0;
-    std::uint32_t last = KernelId::kNone;
     std::size_t copy = 0;
     for (std::size_t k = 0; k < trace.kernels.size(); ++k) { // by time
         const SliceId slice = trace.kernels.slice[k];
         const std::int64_t begin = trace.slices.ts[slice.index()];
         // A copy in between keeps the GPU busy too.
         while (copy < trace.copies.size() && trace.slices.ts[trace.copies.slice[copy].index()] <= begin) {
-            const std::int64_t end = trace.endOf(trace.copies.slice[copy]);
-            if (end > busy_until) {
-                busy_until = end;
-                last = KernelId::kNone;
-            }
+            busy_until = std::max(busy_until, trace.endOf(trace.copies.slice[copy]));
             ++copy;
         }
-        const bool in_step = step < 0 || trace.slices.step[slice.index()] == step;
-        if (in_step && last != KernelId::kNone && begin > busy_until) gaps[k] = {static_cast<double>(begin - busy_until), last};
-        if (trace.endOf(slice) >= busy_until) {
-            busy_until = trace.endOf(slice);
-            last = static_cast<std::uint32_t>(k);
-        }
+        if (k > 0 && begin > busy_until) gaps[k] = static_cast<double>(begin - busy_until);
+        busy_until = std::max(busy_until, trace.endOf(slice));
     }
     return gaps;
 }
 
-double waitsBetween(const std::vector<Gap>& gaps, const std::vector<KernelId>& kernels) {
+double waitsBetween(const std::vector<double>& gaps, const std::vector<KernelId>& kernels) {
     double sum = 0;
-    for (const KernelId k : kernels) {
-        const Gap& gap = gaps[k.index()];
-        if (gap.after == KernelId::kNone || gap.ns <= kNaturalGapNs) continue;
-        if (std::binary_search(kernels.begin(), kernels.end(), KernelId(gap.after))) sum += gap.ns - kNaturalGapNs;
-    }
+    for (std::size_t i = 1; i < kernels.size(); ++i) sum += std::max(0.0, gaps[kernels[i].index()] - kNaturalGapNs);
     return sum;
 }
 
 } // namespace
 
 void addCosts(const FusionInput& input, std::vector<Draft>& drafts) {
-    std::vector<Gap> gaps;
-    if (input.trace != nullptr) gaps = gapsOf(*input.trace, input.step);
+    std::vector<double> gaps;
+    if (input.trace != nullptr) gaps = gapsOf(*input.trace);
     for (Draft& draft : drafts) {
         Instance& instance = draft.instance;
         bool first = true;

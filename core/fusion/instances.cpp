@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trace says what ran, so its matches come first. A graph match joins one of them by the kernels linked to its nodes,
 // else by module, else by order when both sides count alike. A graph match that ran (its nodes have kernels) stands alone;
-// one without kernels stands only if the trace shows nothing of its pattern.
+// one without kernels stands only if the trace shows no pattern at all.
 #include "core/fusion/instances.h"
 
 #include <algorithm>
@@ -186,11 +186,10 @@ std::vector<Draft> joinMatches(const FusionInput& input, const GraphFlow* graph,
             sides.push_back(std::move(side));
         }
         if (trace != nullptr) pairWithGraph(*input.link, drafts, sides);
-        std::vector<bool> in_step(kPatternCount, false);
-        for (const Draft& draft : drafts) in_step[static_cast<std::size_t>(draft.instance.pattern)] = true;
+        const bool ran = !drafts.empty(); // something was recognised, so what was not ran in another form (compiled)
         for (const GraphSide& side : sides) {
             if (side.used) continue;
-            if (side.kernels.empty() && in_step[static_cast<std::size_t>(side.match->pattern)]) continue;
+            if (side.kernels.empty() && ran) continue;
             Draft draft = draftOf(*side.match);
             draft.instance.from_graph = true;
             draft.instance.forward = side.kernels;

@@ -17,11 +17,11 @@ std::vector<FusedPart> rmsNorm(const Geometry& s, double e, bool training) {
 }
 
 // forward:  reads x, residual, w; writes the sum s, y (and r)
-// backward: reads dy, the gradient of s from the residual path, s, w, r; writes one ds for both inputs, dw
+// backward: reads dy, the gradient of s from the residual path (if any), s, w, r; writes one ds for both inputs, dw
 std::vector<FusedPart> addRmsNorm(const Geometry& s, double e, bool training) {
     const double n = s.rows * s.width * e, w = s.width * e, r = s.rows * kStatistic;
     std::vector<FusedPart> parts{{KernelClass::RowReduction, false, 1, 2 * n + w, 2 * n + (training ? r : 0), 0}};
-    if (training) parts.push_back({KernelClass::ColumnReduction, true, 2, 3 * n + w + r, n + w, 0});
+    if (training) parts.push_back({KernelClass::ColumnReduction, true, 2, (s.residual_gradient ? 3 : 2) * n + w + r, n + w, 0});
     return parts;
 }
 
@@ -29,8 +29,8 @@ std::vector<FusedPart> addRmsNorm(const Geometry& s, double e, bool training) {
 std::vector<FusedPart> rope(const Geometry& s, double e, bool training) {
     const double n = s.batch * (s.heads + s.kv_heads) * s.q_len * s.head_dim * e;
     const double tables = 2 * s.batch * s.q_len * s.head_dim * e;
-    std::vector<FusedPart> parts{{KernelClass::Streaming, false, 1, n + tables, n, 0}};
-    if (training) parts.push_back({KernelClass::Streaming, true, 1, n + tables, n, 0});
+    std::vector<FusedPart> parts{{KernelClass::Strided, false, 1, n + tables, n, 0}};
+    if (training) parts.push_back({KernelClass::Strided, true, 1, n + tables, n, 0});
     return parts;
 }
 

@@ -11,7 +11,8 @@ namespace fusescope::fusion {
 
 // Kernels of one class reach alike shares of a plain copy's bandwidth; predict.cpp has the shares and their sources.
 enum class KernelClass : std::uint8_t {
-    Streaming,       // each element once, no reduction: SwiGLU, RoPE
+    Streaming,       // each element once, in order: SwiGLU
+    Strided,         // each element once, in short pieces of another layout: RoPE on [B, H, T, D] views of [B, T, H, D]
     RowReduction,    // a row is reduced, then used: norm forward
     ColumnReduction, // sums over all rows too: norm backward with a weight gradient
     Attention,       // flash kernels

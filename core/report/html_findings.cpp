@@ -34,10 +34,6 @@ void fact(std::string& out, std::string_view name, const std::string& value) {
     if (!value.empty()) out += fmt::format("<div><span>{}</span><b>{}</b></div>", name, esc(value));
 }
 
-std::string countText(double n) {
-    return n == static_cast<double>(static_cast<std::int64_t>(n)) ? formatCount(static_cast<std::int64_t>(n)) : formatSignificant(n);
-}
-
 // Time now as the whole bar; what stays, what is saved, and how far both may be off.
 void timeBar(const Finding& f, std::string& out) {
     if (!(f.time_ns > 0)) return;
@@ -86,7 +82,7 @@ void card(const Analysis& a, const Finding& f, std::string& out) {
     }
     out += "<div class=\"facts\">";
     fact(out, a.trace ? "Instances per step" : "Instances in the graph", formatCount(static_cast<std::int64_t>(f.instances.size())));
-    if (f.kernels_now > 0) fact(out, "Kernels per instance", countText(f.kernels_now) + " → " + countText(f.kernels_fused));
+    if (f.kernels_now > 0) fact(out, "Kernels per instance", meanCountText(f.kernels_now) + " → " + meanCountText(f.kernels_fused));
     if (f.bytes_now > 0) fact(out, "Traffic per step", formatBytes(f.bytes_now) + " → " + formatBytes(f.bytes_fused));
     if (f.time_ns > 0) fact(out, a.trace ? "Time per step" : "Time, estimated", formatDuration(f.time_ns));
     fact(out, "Shapes", shapesText(f));
@@ -139,7 +135,7 @@ void planTable(const Analysis& a, std::string& out) {
         out += fmt::format("<tr><td><a href=\"#{}\">{}</a></td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>"
                            "<td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td><td>{}</td></tr>",
                            anchor(f.id), esc(catalogEntry(f.pattern).title), badge(f.verdict), formatCount(static_cast<std::int64_t>(f.instances.size())),
-                           f.kernels_now > 0 ? countText(f.kernels_now) + " → " + countText(f.kernels_fused) : "–",
+                           f.kernels_now > 0 ? meanCountText(f.kernels_now) + " → " + meanCountText(f.kernels_fused) : "–",
                            f.time_ns > 0 ? formatDuration(f.time_ns) : "–",
                            f.verdict == Verdict::AlreadyFused ? "–" : formatDuration(f.predicted_ns.expected),
                            f.verdict == Verdict::AlreadyFused || !(most > 0) ? "–"
@@ -160,8 +156,8 @@ void findingsSection(const Analysis& a, std::string& out) {
         return;
     }
     if (!a.plan.findings.empty() && a.plan.step_ns > 0)
-        out += fmt::format("<p>Carrying out the plan – the {} findings below that do not overlap – should take the step from <b>{}</b> to <b>{}</b>.</p>\n",
-                           a.plan.findings.size(), esc(formatDuration(a.plan.step_ns)), esc(rangeText(a.plan.predicted_step_ns)));
+        out += fmt::format("<p>Carrying out the plan – {}, no kernel counted twice – should take the step from <b>{}</b> to <b>{}</b>.</p>\n",
+                           a.plan.findings.size() == 1 ? std::string("one finding") : fmt::format("{} findings", a.plan.findings.size()), esc(formatDuration(a.plan.step_ns)), esc(rangeText(a.plan.predicted_step_ns)));
     planTable(a, out);
     // What pays comes first; the rest is there to be looked up.
     std::string rest;

@@ -25,9 +25,9 @@ void picturesSection(const Analysis& a, const LayoutFunction& layout, std::strin
         const VisibleGraph visible = visibleGraph(*a.graph, defaultView(*a.graph));
         const LayoutResult placed = layout(layoutRequest(visible));
         figure(out, "graph", "Model graph", drawGraph(a, visible, placed, {}), "The model graph with fusable regions marked",
-               a.trace ? "Blocks with the time they took in the step, forward and backward, and its share of all kernel time. Identical layers stand for each "
-                         "other. Amber: a region worth fusing."
-                       : "Blocks with their FLOPs. Identical layers stand for each other. Amber: a region worth fusing.");
+               a.trace ? "Blocks with the time they took in the step, forward and backward, and its share of all kernel time. Of identical layers one is shown: "
+                         "the figure in its header is for all of them, those inside are for one. Amber: a region worth fusing."
+                       : "Blocks with their FLOPs. Of identical layers one is shown. Amber: a region worth fusing.");
     }
     if (!a.trace) return;
     figure(out, "timeline", "Timeline of the step", drawTimelinePicture(a, kWidth), "The timeline of the analysed step",

@@ -61,7 +61,7 @@ std::string kindDot(OpKind kind) {
 
 std::string shareBar(double share) {
     const double width = share > 0 ? std::min(share, 1.0) * 100 : 0;
-    return fmt::format("<span class=\"share\"><i style=\"width:{:.1f}%\"></i></span>{}", width, percent(share));
+    return fmt::format("<span class=\"nowrap\"><span class=\"share\"><i style=\"width:{:.1f}%\"></i></span>{}</span>", width, percent(share));
 }
 
 } // namespace html

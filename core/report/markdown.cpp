@@ -65,7 +65,7 @@ void findings(const Analysis& a, std::string& out) {
         for (const int s : f.signals) signals += (signals.empty() ? "" : " ") + std::to_string(s);
         const bool fused = f.verdict == Verdict::AlreadyFused;
         out += fmt::format("| {} {} | {} | {} | {} | {} | {} | {} | {} |\n", md(catalogEntry(f.pattern).title), code(f.id), nameOf(f.verdict), f.instances.size(),
-                           f.kernels_now > 0 ? formatSignificant(f.kernels_now) + " → " + formatSignificant(f.kernels_fused) : "–",
+                           f.kernels_now > 0 ? meanCountText(f.kernels_now) + " → " + meanCountText(f.kernels_fused) : "–",
                            f.time_ns > 0 ? formatDuration(f.time_ns) : "–", fused ? "–" : rangeText(f.saving_ns), f.step_share > 0 ? shareText(f.step_share) : "–", signals);
     }
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace fusescope {
 
@@ -36,6 +37,11 @@ std::string rangeText(const Range& ns) {
     std::string text = formatDuration(ns.expected);
     if (low != high) text += fmt::format(" ({} to {})", low, high);
     return text;
+}
+
+std::string meanCountText(double n) {
+    if (!(std::fabs(n) < 1e15)) return "–";
+    return n == std::round(n) ? formatCount(static_cast<std::int64_t>(n)) : formatSignificant(n);
 }
 
 std::string modelText(const ModelFacts& model) {
@@ -86,7 +92,7 @@ std::vector<std::string> methodNotes(const Analysis& analysis) {
                     "recorded shapes. What has no formula is left out of the roofline and counted as unknown, not as zero.");
     notes.push_back(fmt::format("A launch is taken to cost {} on the CPU. Work is bound by launches when the launch costs more than a fifth of its time.",
                                 formatDuration(d.launch_us * 1e3)));
-    notes.push_back("Findings may overlap. The plan is the best set of findings that share no kernel, so its savings may be added.");
+    notes.push_back("Findings may overlap. The plan counts each kernel once, so its savings may be added.");
     if (!analysis.trace) notes.push_back("No trace was opened: times come from the roofline, not from a measurement, and nothing is known about launches or idle time.");
     if (!analysis.graph) notes.push_back("No model graph was opened: regions were matched on the trace alone, and modules come from the profiler's own records.");
     return notes;

@@ -14,6 +14,7 @@ struct Row {
     std::vector<std::uint32_t> slices;
     // Implicit binary tree over blocks: node n stands for the longest slice of its half. tree[blocks + b] is block b.
     std::vector<std::uint32_t> tree;
+    std::vector<std::int64_t> before; // durations of all slices before block b, summed
     std::size_t blocks = 0;
 };
 
@@ -41,6 +42,17 @@ struct SliceIndex::Impl {
         }
         return best;
     }
+    std::int64_t busyOf(const Row &row, std::size_t from, std::size_t to) const { // positions [from, to)
+        const auto sum = [&](std::size_t a, std::size_t b) {
+            std::uint64_t total = 0; // unsigned: hostile durations may overflow
+            for (; a < b; ++a) total += static_cast<std::uint64_t>(store->slices.dur[row.slices[a]]);
+            return total;
+        };
+        const std::size_t first = (from + kBlock - 1) / kBlock, last = to / kBlock;
+        if (first >= last) return static_cast<std::int64_t>(sum(from, to));
+        return static_cast<std::int64_t>(sum(from, first * kBlock) + static_cast<std::uint64_t>(row.before[last]) -
+                                         static_cast<std::uint64_t>(row.before[first]) + sum(last * kBlock, to));
+    }
     void build(Row &row) const {
         row.blocks = (row.slices.size() + kBlock - 1) / kBlock;
         row.tree.assign(2 * row.blocks, SliceId::kNone);
@@ -48,6 +60,13 @@ struct SliceIndex::Impl {
             std::uint32_t &leaf = row.tree[row.blocks + i / kBlock];
             leaf = longer(leaf, row.slices[i]);
         }
+        row.before.reserve(row.blocks + 1);
+        std::uint64_t total = 0;
+        for (std::size_t i = 0; i < row.slices.size(); ++i) {
+            if (i % kBlock == 0) row.before.push_back(static_cast<std::int64_t>(total));
+            total += static_cast<std::uint64_t>(store->slices.dur[row.slices[i]]);
+        }
+        row.before.push_back(static_cast<std::int64_t>(total));
         for (std::size_t n = row.blocks; n-- > 1;) row.tree[n] = longer(row.tree[2 * n], row.tree[2 * n + 1]);
     }
     const Row *row(TrackId track, std::uint16_t depth) const {
@@ -93,7 +112,7 @@ void SliceIndex::query(TrackId track, std::uint16_t depth, std::int64_t t0, std:
         const std::int64_t begin = store.slices.ts[s];
         if (begin >= t1) return;
         if (store.slices.dur[s] >= pixel) {
-            out.push_back({begin, endOf(s), SliceId(s), 1, depth});
+            out.push_back({begin, endOf(s), SliceId(s), 1, depth, static_cast<std::uint32_t>(i), store.slices.dur[s]});
             ++i;
             continue;
         }
@@ -104,9 +123,15 @@ void SliceIndex::query(TrackId track, std::uint16_t depth, std::int64_t t0, std:
         const std::uint32_t last = row->slices[j - 1];
         if (j - i > 1 && store.slices.dur[last] >= pixel) --j;
         const std::uint32_t longest = impl_->longestOf(*row, i, j);
-        out.push_back({begin, std::max(endOf(row->slices[j - 1]), endOf(longest)), SliceId(longest), static_cast<std::uint32_t>(j - i), depth});
+        out.push_back({begin, std::max(endOf(row->slices[j - 1]), endOf(longest)), SliceId(longest), static_cast<std::uint32_t>(j - i), depth,
+                       static_cast<std::uint32_t>(i), impl_->busyOf(*row, i, j)});
         i = j;
     }
+}
+
+SliceId SliceIndex::inRow(TrackId track, std::uint16_t depth, std::size_t position) const noexcept {
+    const Row *row = impl_->row(track, depth);
+    return row != nullptr && position < row->slices.size() ? SliceId(row->slices[position]) : SliceId();
 }
 
 SliceId SliceIndex::at(TrackId track, std::uint16_t depth, std::int64_t t, std::int64_t tolerance) const {

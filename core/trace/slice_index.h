@@ -17,6 +17,8 @@ struct LodSpan {
     SliceId slice;
     std::uint32_t count = 1;
     std::uint16_t depth = 0;
+    std::uint32_t first = 0; // position of the first one in its row, see SliceIndex::inRow
+    std::int64_t busy = 0;   // ns, sum of the durations: less than end - begin where there are gaps
 };
 
 class SliceIndex {
@@ -31,6 +33,8 @@ public:
                std::vector<LodSpan> &out) const;
     // Deepest slice at time t with the given depth, invalid if none. tolerance: ns either side.
     [[nodiscard]] SliceId at(TrackId track, std::uint16_t depth, std::int64_t t, std::int64_t tolerance = 0) const;
+    // Slice at a position of a row, invalid beyond its end.
+    [[nodiscard]] SliceId inRow(TrackId track, std::uint16_t depth, std::size_t position) const noexcept;
 
 private:
     struct Impl;

@@ -45,3 +45,5 @@ add_library(fusescope_qt_flags INTERFACE)
 target_link_libraries(fusescope_qt_flags INTERFACE fusescope_flags)
 target_compile_definitions(fusescope_qt_flags INTERFACE
     QT_NO_KEYWORDS QT_NO_FOREACH QT_NO_CAST_FROM_ASCII QT_USE_QSTRINGBUILDER)
+# moc reads <concepts> of GCC 12 before the header that defines this macro, and takes it for a syntax error.
+set(CMAKE_AUTOMOC_MOC_OPTIONS "-D_GLIBCXX_VISIBILITY=")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/timeline/timeline_panel.h"
 
+#include "core/base/format.h"
 #include "ui/base/paint.h"
 #include "ui/base/placeholder.h"
 #include "ui/timeline/timeline_canvas.h"
@@ -8,6 +9,7 @@
 #include "ui/timeline/timeline_strips.h"
 
 #include <QGridLayout>
+#include <QLabel>
 #include <QScrollBar>
 #include <QSignalBlocker>
 #include <QStackedLayout>
@@ -58,6 +60,12 @@ TimelinePanel::TimelinePanel(Session *session, QWidget *parent) : QWidget(parent
     auto *grid = new QGridLayout(rows);
     grid->setContentsMargins(0, 4, 0, 0);
     grid->setSpacing(0);
+    auto *span = new QLabel(rows); // how much time is in sight
+    span->setForegroundRole(QPalette::PlaceholderText);
+    span->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    span->setContentsMargins(8, 0, 8, 0);
+    span->setFont(uiFont(11));
+    grid->addWidget(span, 1, 0);
     grid->addWidget(minimap, 0, 1);
     grid->addWidget(ruler, 1, 1);
     grid->addWidget(labels, 2, 0);
@@ -77,7 +85,10 @@ TimelinePanel::TimelinePanel(Session *session, QWidget *parent) : QWidget(parent
 
     connect(impl_->bar, &QScrollBar::valueChanged, impl_->state, [this](int y) { impl_->state->setScroll(y); });
     connect(impl_->state, &TimelineState::changed, this, [this] { impl_->syncBar(); });
-    connect(impl_->state, &TimelineState::rangeChanged, this, &TimelinePanel::rangeChanged);
+    connect(impl_->state, &TimelineState::rangeChanged, this, [this, span] {
+        span->setText(tr("%1 in sight").arg(text(formatDuration(static_cast<double>(impl_->state->t1() - impl_->state->t0())))));
+        Q_EMIT rangeChanged();
+    });
     connect(impl_->canvas, &TimelineCanvas::hovered, ruler, &RulerStrip::showAt);
     connect(session, &Session::analysisChanged, this, [this] { impl_->load(); });
     connect(session, &Session::selectionChanged, this, [this] { impl_->follow(); });

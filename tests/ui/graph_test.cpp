@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/graph/graph_panel.h"
+
+#include "tests/support/synthetic_analysis.h"
+#include "ui/base/paint.h"
+#include "ui/graph/breadcrumb.h"
+#include "ui/graph/graph_canvas.h"
+#include "ui/graph/graph_tip.h"
+
+#include <QFile>
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QToolButton>
+#include <QtTest>
+
+#include <memory>
+
+using namespace fusescope;
+
+namespace {
+
+struct Shown {
+    Session session;
+    std::unique_ptr<GraphPanel> panel = std::make_unique<GraphPanel>(&session);
+    explicit Shown(AnalysisPtr analysis = testing::syntheticAnalysis()) {
+        panel->resize(800, 700);
+        panel->show();
+        session.setAnalysis(std::move(analysis));
+    }
+    [[nodiscard]] GraphCanvas *canvas() const { return panel->findChild<GraphCanvas *>(); }
+    [[nodiscard]] bool settle() const {
+        const bool settled = QTest::qWaitFor([this] { return panel->settled(); }, 10000);
+        QApplication::processEvents();
+        return settled && canvas()->picture();
+    }
+    [[nodiscard]] const VisibleGraph &visible() const { return canvas()->picture()->visible; }
+    // A collapsed module that can be opened, and where its box stands.
+    [[nodiscard]] int expandable() const {
+        for (std::size_t i = 0; i < visible().nodes.size(); ++i)
+            if (visible().nodes[i].kind == VisibleKind::Module && visible().nodes[i].expandable) return static_cast<int>(i);
+        return -1;
+    }
+    [[nodiscard]] QPoint middleOf(int node) const {
+        const LayoutRect &r = canvas()->picture()->layout.boxes[static_cast<std::size_t>(node)];
+        return canvas()->toWidget({r.x + r.width / 2, r.y + r.height / 2}).toPoint();
+    }
+};
+
+int inked(const QImage &image) {
+    int count = 0;
+    for (int x = 0; x < image.width(); x += 2)
+        for (int y = 0; y < image.height(); y += 2) count += image.pixelColor(x, y) != qColor(ColourRole::Background, Theme::Light) ? 1 : 0;
+    return count;
+}
+
+} // namespace
+
+class GraphTest : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void emptyStateIsPainted() {
+        Session session;
+        GraphPanel panel(&session);
+        panel.resize(700, 500);
+        panel.show();
+        QVERIFY(panel.settled());
+        QVERIFY(inked(panel.grab().toImage()) > 100);
+        panel.fit();
+        panel.zoomIn();
+        panel.zoomToSelection();
+        panel.focusModule(ModuleId(3));
+        panel.toggleExpanded(ModuleId(3));
+        QVERIFY(panel.settled());
+    }
+
+    void traceOnlyIsEmptyToo() {
+        testing::SyntheticOptions options;
+        options.graph = false;
+        const Shown s(testing::syntheticAnalysis(options));
+        QVERIFY(s.panel->settled());
+        QVERIFY(!s.canvas()->isVisible());
+    }
+
+    void laysOutAndPaints() {
+        const Shown s;
+        QSignalSpy finished(s.panel.get(), &GraphPanel::layoutFinished);
+        QVERIFY(!s.panel->settled());
+        QVERIFY(s.settle());
+        QCOMPARE(finished.count(), 1);
+        QVERIFY(s.canvas()->isVisible());
+        QVERIFY(inked(s.canvas()->grab().toImage()) > 1000);
+        QVERIFY(s.canvas()->scale() >= 0.7); // words can be read
+    }
+
+    void themesDiffer() {
+        Shown s;
+        QVERIFY(s.settle());
+        const QImage light = s.canvas()->grab().toImage();
+        s.session.setTheme(Theme::Dark);
+        QVERIFY(s.canvas()->grab().toImage() != light);
+    }
+
+    void expandingChangesThePictureAndBack() {
+        const Shown s;
+        QVERIFY(s.settle());
+        const int node = s.expandable();
+        QVERIFY(node >= 0);
+        const ModuleId module = s.visible().nodes[static_cast<std::size_t>(node)].module;
+        const std::size_t before = s.visible().nodes.size();
+        const QPoint at = s.middleOf(node);
+        if (s.canvas()->rect().contains(at)) QTest::mouseDClick(s.canvas(), Qt::LeftButton, {}, at);
+        else s.panel->toggleExpanded(module);
+        QVERIFY(!s.panel->settled());
+        QVERIFY(s.canvas()->picture()); // the old one stays until the new one is there
+        QVERIFY(s.settle());
+        QVERIFY(s.visible().nodes.size() > before);
+        s.panel->toggleExpanded(module);
+        QVERIFY(s.settle());
+        QCOMPARE(s.visible().nodes.size(), before);
+    }
+
+    void enterOpensTheSelected() {
+        Shown s;
+        QVERIFY(s.settle());
+        const ModuleId module = s.visible().nodes[static_cast<std::size_t>(s.expandable())].module;
+        s.session.pick({PickKind::Module, module.value});
+        const std::size_t before = s.visible().nodes.size();
+        QTest::keyClick(s.canvas(), Qt::Key_Return);
+        QVERIFY(s.settle());
+        QVERIFY(s.visible().nodes.size() > before);
+    }
+
+    void clickSelectsAndClears() {
+        const Shown s;
+        QVERIFY(s.settle());
+        s.panel->fit();
+        const int node = s.expandable();
+        QTest::mouseClick(s.canvas(), Qt::LeftButton, {}, s.middleOf(node));
+        QCOMPARE(s.session.selection().pick, (Pick{PickKind::Module, s.visible().nodes[static_cast<std::size_t>(node)].module.value}));
+        const QImage selected = s.canvas()->grab().toImage();
+        QTest::mouseClick(s.canvas(), Qt::LeftButton, {}, {2, s.canvas()->height() - 3});
+        QCOMPARE(s.session.selection().pick.kind, PickKind::None);
+        QVERIFY(s.canvas()->grab().toImage() != selected);
+    }
+
+    void aFindingIsHighlighted() {
+        Shown s;
+        QVERIFY(s.settle());
+        QVERIFY(!s.session.analysis()->findings.empty());
+        s.session.pick({PickKind::Finding, 0});
+        int selected = 0;
+        for (const DrawRect &r : s.canvas()->list().rects) selected += r.emphasis == Emphasis::Selected ? 1 : 0;
+        QVERIFY(selected > 0);
+        s.panel->zoomToSelection();
+        s.canvas()->grab();
+    }
+
+    void zoomsAtTheMouse() {
+        const Shown s;
+        QVERIFY(s.settle());
+        const QPointF at(300, 200), content = s.canvas()->toContent(at);
+        const double before = s.canvas()->scale();
+        s.canvas()->zoomAt(1.5, at);
+        QVERIFY(s.canvas()->scale() > before);
+        QVERIFY((s.canvas()->toWidget(content) - at).manhattanLength() < 1);
+        for (int i = 0; i < 60; ++i) s.panel->zoomIn();
+        for (int i = 0; i < 120; ++i) s.panel->zoomOut();
+        QVERIFY(s.canvas()->scale() > 0);
+        QTest::keyClick(s.canvas(), Qt::Key_F);
+        const DrawList &list = s.canvas()->list();
+        QVERIFY(s.canvas()->toWidget({list.width, list.height}).y() <= s.canvas()->height());
+    }
+
+    void focusShowsOnlyThatModule() {
+        const Shown s;
+        QVERIFY(s.settle());
+        const ModuleId module = s.visible().nodes[static_cast<std::size_t>(s.expandable())].module;
+        s.panel->focusModule(module);
+        QVERIFY(s.settle());
+        QCOMPARE(s.canvas()->picture()->state.focus, module);
+        const auto crumbs = s.panel->findChild<Breadcrumb *>()->findChildren<QToolButton *>();
+        QVERIFY(crumbs.size() >= 2);
+        crumbs.front()->click(); // the whole model again
+        QVERIFY(s.settle());
+        QVERIFY(!s.canvas()->picture()->state.focus.valid());
+    }
+
+    void aNewAnalysisReplacesThePicture() {
+        Shown s;
+        s.session.setAnalysis(testing::syntheticAnalysis()); // while the first is being laid out
+        QVERIFY(s.settle());
+        QCOMPARE(s.canvas()->picture()->graph, s.session.analysis()->graph);
+        s.session.setAnalysis(nullptr);
+        QVERIFY(!s.canvas()->picture());
+        QVERIFY(s.panel->settled());
+    }
+
+    void closesWhileLayingOut() {
+        Shown s;
+        s.panel.reset();
+        QApplication::processEvents();
+    }
+
+    void aDeadOrSillyWorkerIsReplaced() {
+        QTemporaryDir dir;
+        const AnalysisPtr analysis = testing::syntheticAnalysis();
+        for (const char *script : {"#!/bin/sh\nexit 3\n", "#!/bin/sh\necho nonsense\n", "#!/bin/sh\nkill -9 $$\n", "not a program"}) {
+            const QString path = dir.filePath(QStringLiteral("worker"));
+            QFile::remove(path);
+            QFile file(path);
+            QVERIFY(file.open(QIODevice::WriteOnly));
+            file.write(script);
+            file.close();
+            file.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+            GraphLayouter layouter;
+            layouter.setProgram(path);
+            GraphPicturePtr picture;
+            connect(&layouter, &GraphLayouter::finished, this, [&](const GraphPicturePtr &p) { picture = p; });
+            layouter.start(analysis->graph, defaultView(*analysis->graph));
+            QVERIFY(QTest::qWaitFor([&] { return picture != nullptr; }, 8000));
+            QCOMPARE(picture->layout.engine, std::string("layered"));
+        }
+    }
+
+    void aSlowWorkerIsKilled() {
+        QTemporaryDir dir;
+        const QString path = dir.filePath(QStringLiteral("worker"));
+        QFile file(path);
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write("#!/bin/sh\nexec sleep 60\n");
+        file.close();
+        file.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+        const AnalysisPtr analysis = testing::syntheticAnalysis();
+        GraphLayouter layouter;
+        layouter.setProgram(path);
+        GraphPicturePtr picture;
+        connect(&layouter, &GraphLayouter::finished, this, [&](const GraphPicturePtr &p) { picture = p; });
+        layouter.start(analysis->graph, defaultView(*analysis->graph));
+        QVERIFY(QTest::qWaitFor([&] { return picture != nullptr; }, 8000));
+        QVERIFY(!layouter.running());
+    }
+
+    void tellsAboutBoxes() {
+        testing::SyntheticOptions options;
+        options.name_suffix = "<script>";
+        const AnalysisPtr a = testing::syntheticAnalysis(options);
+        const VisibleGraph visible = visibleGraph(*a->graph, defaultView(*a->graph));
+        for (const VisibleNode &node : visible.nodes) {
+            const QString tip = nodeTip(*a, node);
+            QVERIFY(!tip.isEmpty());
+            QVERIFY(!tip.contains(QLatin1String("<script")));
+        }
+        QVERIFY(moduleTip(*a, {}, 1).isEmpty());
+    }
+};
+
+QTEST_MAIN(GraphTest)
+#include "graph_test.moc"
