@@ -4,19 +4,45 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace fusescope {
 
 struct InflateEnd {
-    bool complete = false;        // every member ended as it should
-    std::uint64_t consumed = 0;   // compressed bytes
-    std::uint64_t produced = 0;   // text bytes
-    std::string problem;          // "gzip data that ends after 1,234 bytes"; empty if complete
+    bool complete = false;      // every member ended as it should
+    std::uint64_t consumed = 0; // compressed bytes
+    std::uint64_t produced = 0; // text bytes
+    std::string problem;        // "gzip data that ends after 1,234 bytes"; empty if complete
+};
+
+// Inflates into buffers of the caller's choice.
+class GzipStream {
+public:
+    // limit: the most text that may come out.
+    GzipStream(std::string_view gzip, std::uint64_t limit);
+    ~GzipStream();
+    GzipStream(const GzipStream&) = delete;
+    GzipStream& operator=(const GzipStream&) = delete;
+
+    // Fills the buffer as far as it can; fewer bytes than it holds mean that this was all.
+    std::size_t read(std::span<char> buffer);
+    [[nodiscard]] bool ended() const noexcept { return ended_; }
+    [[nodiscard]] const InflateEnd& end() const noexcept { return end_; }
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+    std::string_view gzip_;
+    std::uint64_t limit_;
+    bool ended_ = false;
+    InflateEnd end_;
 };
 
 // piece returns false to stop (then complete is false and problem empty). limit: the most text that may come out.
-[[nodiscard]] InflateEnd inflateGzip(std::string_view gzip, std::uint64_t limit, const std::function<bool(std::string_view piece)> &piece);
+[[nodiscard]] InflateEnd inflateGzip(std::string_view gzip, std::uint64_t limit,
+                                     const std::function<bool(std::string_view piece)>& piece);
 
 } // namespace fusescope

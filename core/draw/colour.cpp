@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One table of colours. The kinds were chosen by search: each pair keeps its distance in OKLab for normal sight, protanopia,
-// deuteranopia and tritanopia, and all carry near-black text, so they are the same in both themes: one meaning, one colour.
+// One table of colours. The kinds were chosen by search: each pair keeps its distance in OKLab for normal sight,
+// protanopia, deuteranopia and tritanopia, and all carry near-black text, so they are the same in both themes: one
+// meaning, one colour.
 #include "core/draw/draw_list.h"
 
 #include <array>
@@ -99,7 +100,8 @@ ColourRole textOn(ColourRole fill) noexcept {
     case ColourRole::Danger:
     case ColourRole::Warning:
     case ColourRole::Good:
-    case ColourRole::Text: return ColourRole::Background; // strong in light, bright in dark: the page's colour stands out
+    case ColourRole::Text:
+        return ColourRole::Background; // strong in light, bright in dark: the page's colour stands out
     default: return ColourRole::Text;
     }
 }

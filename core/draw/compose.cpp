@@ -44,7 +44,8 @@ DrawText& text(DrawList& list, double x, double y, std::string value, double siz
     return list.texts.back();
 }
 
-DrawText& elidedText(DrawList& list, double x, double y, std::string value, double size, ColourRole fill, double max_width) {
+DrawText& elidedText(DrawList& list, double x, double y, std::string value, double size, ColourRole fill,
+                     double max_width) {
     DrawText& item = text(list, x, y, elided(value, {size}, max_width), size, fill);
     item.max_width = max_width;
     return item;

@@ -23,9 +23,9 @@ std::vector<std::uint32_t> markedFindings(const Analysis& analysis, const Select
     for (std::uint32_t i = 0; i < analysis.findings.size(); ++i) {
         const Finding& finding = analysis.findings[i];
         const bool picked = std::binary_search(selection.findings.begin(), selection.findings.end(), i);
-        const bool beaten = !contains(plan, finding.id) &&
-                            std::any_of(finding.conflicts.begin(), finding.conflicts.end(),
-                                        [&](const std::string& other) { return contains(plan, other); });
+        const bool beaten =
+            !contains(plan, finding.id) && std::any_of(finding.conflicts.begin(), finding.conflicts.end(),
+                                                       [&](const std::string& other) { return contains(plan, other); });
         if (picked || (worthMarking(finding) && !beaten)) marked.push_back(i);
     }
     return marked;

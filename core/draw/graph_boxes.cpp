@@ -14,8 +14,12 @@ namespace fusescope {
 ColourRole blockRole(const ModuleTree& tree, ModuleId module) {
     if (!module.valid() || module.index() >= tree.modules.size()) return ColourRole::BlockPlain;
     const Module& m = tree.at(module);
-    const auto has = [](std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; };
-    const auto isLayer = [&](const Module& x) { return has(x.type, "DecoderLayer") || has(x.type, "EncoderLayer") || has(x.type, "Block"); };
+    const auto has = [](std::string_view text, std::string_view part) {
+        return text.find(part) != std::string_view::npos;
+    };
+    const auto isLayer = [&](const Module& x) {
+        return has(x.type, "DecoderLayer") || has(x.type, "EncoderLayer") || has(x.type, "Block");
+    };
     if (has(m.type, "Rotary")) return ColourRole::BlockPlain;
     if (has(m.type, "Embedding") || m.name == "lm_head") return ColourRole::BlockEmbedding;
     if (has(m.type, "Norm")) {
@@ -34,15 +38,18 @@ namespace {
 
 constexpr double kTitle = 13, kSmall = 11, kBadge = 10;
 
-DrawText& centred(DrawList& list, const LayoutRect& place, double y, const std::string& text, double size, ColourRole role, double room) {
-    DrawText& item = compose::text(list, place.x + place.width / 2, y, elided(text, {size}, room), size, role, TextAlign::Centre);
+DrawText& centred(DrawList& list, const LayoutRect& place, double y, const std::string& text, double size,
+                  ColourRole role, double room) {
+    DrawText& item =
+        compose::text(list, place.x + place.width / 2, y, elided(text, {size}, room), size, role, TextAlign::Centre);
     item.max_width = room;
     item.layer = kTextLayer;
     return item;
 }
 
 // A pill whose right end stands at x; returns its left end.
-double pill(DrawList& list, double x, double y, const std::string& text, ColourRole fill, Pick pick, Emphasis emphasis) {
+double pill(DrawList& list, double x, double y, const std::string& text, ColourRole fill, Pick pick,
+            Emphasis emphasis) {
     const double width = textWidth(text, {kBadge, true}) + 12;
     DrawRect rect;
     rect.x = x - width;
@@ -79,10 +86,12 @@ void badges(const Analysis& analysis, const LayoutRect& place, const BoxFacts& f
 ColourRole strokeOf(ColourRole block) noexcept {
     if (block < ColourRole::BlockEmbedding || block > ColourRole::BlockPlainStroke) return ColourRole::Border;
     const auto offset = static_cast<unsigned>(block) - static_cast<unsigned>(ColourRole::BlockEmbedding);
-    return static_cast<ColourRole>(static_cast<unsigned>(ColourRole::BlockEmbedding) + (offset | 1U)); // fill, stroke, fill, stroke
+    return static_cast<ColourRole>(static_cast<unsigned>(ColourRole::BlockEmbedding) +
+                                   (offset | 1U)); // fill, stroke, fill, stroke
 }
 
-void drawBox(const Analysis& analysis, const VisibleNode& node, const LayoutRect& place, const BoxFacts& facts, DrawList& list) {
+void drawBox(const Analysis& analysis, const VisibleNode& node, const LayoutRect& place, const BoxFacts& facts,
+             DrawList& list) {
     const ModelGraph& model = *analysis.graph;
     const bool terminal = node.kind == VisibleKind::Input || node.kind == VisibleKind::Output;
     DrawRect box;
@@ -91,13 +100,17 @@ void drawBox(const Analysis& analysis, const VisibleNode& node, const LayoutRect
     box.width = place.width;
     box.height = place.height;
     box.radius = terminal ? place.height / 2 : node.kind == VisibleKind::Op ? 4 : 8;
-    box.fill = node.kind == VisibleKind::Module ? blockRole(model.modules, node.module) : terminal ? ColourRole::SurfaceRaised : ColourRole::BlockPlain;
+    box.fill = node.kind == VisibleKind::Module ? blockRole(model.modules, node.module)
+               : terminal                       ? ColourRole::SurfaceRaised
+                                                : ColourRole::BlockPlain;
     box.stroke = terminal ? ColourRole::Border : strokeOf(box.fill);
     box.stroke_width = 1;
     box.layer = kBoxLayer;
     box.emphasis = facts.emphasis;
-    if (node.kind == VisibleKind::Module) box.pick = {PickKind::Module, node.module.value};
-    else if (node.kind == VisibleKind::Op) box.pick = {PickKind::Node, node.node.value};
+    if (node.kind == VisibleKind::Module)
+        box.pick = {PickKind::Module, node.module.value};
+    else if (node.kind == VisibleKind::Op)
+        box.pick = {PickKind::Node, node.node.value};
     if (!facts.findings.empty()) {
         box.stroke = ColourRole::Flagged;
         box.stroke_width = 2;
@@ -115,7 +128,10 @@ void drawBox(const Analysis& analysis, const VisibleNode& node, const LayoutRect
     }
     list.rects.push_back(box);
     if (node.kind == VisibleKind::Op) {
-        const OpKind kind = kindOf(model.ops.op(node.node), node.module.valid() && node.module.index() < model.modules.modules.size() ? std::string_view(model.modules.at(node.module).type) : std::string_view(),
+        const OpKind kind = kindOf(model.ops.op(node.node),
+                                   node.module.valid() && node.module.index() < model.modules.modules.size()
+                                       ? std::string_view(model.modules.at(node.module).type)
+                                       : std::string_view(),
                                    Direction::Forward, {});
         DrawRect stripe = box; // the operator's kind, as on the timeline
         stripe.x += 4;
@@ -131,7 +147,8 @@ void drawBox(const Analysis& analysis, const VisibleNode& node, const LayoutRect
 
     const double room = place.width - (node.kind == VisibleKind::Op ? 24 : 8);
     std::string measured = measuredText(facts);
-    if (textWidth(measured, {kSmall}) > room) measured.resize(std::min(measured.size(), measured.find(" · "))); // the time alone
+    if (textWidth(measured, {kSmall}) > room)
+        measured.resize(std::min(measured.size(), measured.find(" · "))); // the time alone
     const bool has_subtitle = !node.subtitle.empty() && node.subtitle != node.title;
     int lines = 1 + (has_subtitle ? 1 : 0) + (measured.empty() ? 0 : 1);
     const int fit = std::max(1, static_cast<int>((place.height - 4) / 14));
@@ -152,12 +169,13 @@ void drawBox(const Analysis& analysis, const VisibleNode& node, const LayoutRect
     if (show_subtitle) put(node.subtitle, kSmall, on_fill, false);
     if (show_measured) put(measured, kSmall, on_fill, false);
     if (node.repeat > 1)
-        pill(list, place.x + 34, place.y - 12, fmt::format("×{}", node.repeat), strokeOf(box.fill), box.pick, facts.emphasis);
+        pill(list, place.x + 34, place.y - 12, fmt::format("×{}", node.repeat), strokeOf(box.fill), box.pick,
+             facts.emphasis);
     badges(analysis, place, facts, list);
 }
 
-void drawCluster(const Analysis& analysis, const VisibleCluster& cluster, const LayoutRect& place, const BoxFacts& facts,
-                 DrawList& list) {
+void drawCluster(const Analysis& analysis, const VisibleCluster& cluster, const LayoutRect& place,
+                 const BoxFacts& facts, DrawList& list) {
     const ModuleTree& tree = analysis.graph->modules;
     const ColourRole block = blockRole(tree, cluster.module);
     DrawRect frame;
@@ -187,7 +205,8 @@ void drawCluster(const Analysis& analysis, const VisibleCluster& cluster, const 
 
     std::string measured = measuredText(facts);
     const double title_width = textWidth(cluster.title, {12, true}) + (cluster.repeat > 1 ? 36 : 0);
-    if (title_width + textWidth(measured, {kSmall}) + 40 > place.width) measured.resize(std::min(measured.size(), measured.find(" · ")));
+    if (title_width + textWidth(measured, {kSmall}) + 40 > place.width)
+        measured.resize(std::min(measured.size(), measured.find(" · ")));
     const double measured_width = measured.empty() ? 0 : textWidth(measured, {kSmall}) + 16;
     const bool has_room = place.width - 24 > measured_width + 72;
     const double room = place.width - 24 - (has_room ? measured_width : 0);
@@ -198,7 +217,9 @@ void drawCluster(const Analysis& analysis, const VisibleCluster& cluster, const 
     name.bold = true;
     name.pick = frame.pick;
     if (measured_width > 0 && has_room)
-        compose::text(list, place.x + place.width - 12, place.y + 16.5, measured, kSmall, textOn(block), TextAlign::Right).pick = frame.pick;
+        compose::text(list, place.x + place.width - 12, place.y + 16.5, measured, kSmall, textOn(block),
+                      TextAlign::Right)
+            .pick = frame.pick;
 }
 
 } // namespace graphdraw

@@ -15,7 +15,8 @@ using namespace graphdraw;
 
 int depthOf(const VisibleGraph& graph, std::int32_t cluster) noexcept {
     int depth = 0;
-    for (const int most = static_cast<int>(graph.clusters.size()); cluster >= 0 && cluster < most && depth <= most; ++depth)
+    for (const int most = static_cast<int>(graph.clusters.size()); cluster >= 0 && cluster < most && depth <= most;
+         ++depth)
         cluster = graph.clusters[static_cast<std::size_t>(cluster)].parent;
     return depth;
 }
@@ -24,13 +25,15 @@ struct Labels { // placed so far: the same shape need not be told twice side by 
     std::vector<LayoutRect> boxes;
     bool take(const LayoutRect& r) {
         for (const LayoutRect& b : boxes)
-            if (r.x < b.x + b.width && b.x < r.x + r.width && r.y < b.y + b.height && b.y < r.y + r.height) return false;
+            if (r.x < b.x + b.width && b.x < r.x + r.width && r.y < b.y + b.height && b.y < r.y + r.height)
+                return false;
         boxes.push_back(r);
         return true;
     }
 };
 
-void drawEdge(const VisibleEdge& edge, const LayoutResult::Edge& place, const Facts& facts, Labels& labels, DrawList& list) {
+void drawEdge(const VisibleEdge& edge, const LayoutResult::Edge& place, const Facts& facts, Labels& labels,
+              DrawList& list) {
     if (place.path.size() < 2) return;
     DrawLine line;
     for (const Point& p : place.path) line.points.emplace_back(p.x, p.y);
@@ -42,9 +45,9 @@ void drawEdge(const VisibleEdge& edge, const LayoutResult::Edge& place, const Fa
     const Emphasis from = known ? facts.boxes[edge.from].emphasis : Emphasis::Normal;
     const Emphasis to = known ? facts.boxes[edge.to].emphasis : Emphasis::Normal;
     line.emphasis = from == Emphasis::Selected && to == Emphasis::Selected ? Emphasis::Selected
-                    : from == Emphasis::Normal                            ? Emphasis::Normal
-                    : from == Emphasis::Dimmed && to == Emphasis::Dimmed  ? Emphasis::Dimmed
-                                                                          : Emphasis::Normal;
+                    : from == Emphasis::Normal                             ? Emphasis::Normal
+                    : from == Emphasis::Dimmed && to == Emphasis::Dimmed   ? Emphasis::Dimmed
+                                                                           : Emphasis::Normal;
     const Emphasis label_emphasis = line.emphasis == Emphasis::Dimmed ? Emphasis::Dimmed : Emphasis::Normal;
     list.lines.push_back(std::move(line));
     if (edge.label.empty()) return;
@@ -52,14 +55,16 @@ void drawEdge(const VisibleEdge& edge, const LayoutResult::Edge& place, const Fa
     constexpr double size = 10;
     const double width = textWidth(edge.label, {size});
     if (!labels.take({place.label.x - width / 2 - 3, place.label.y - 6, width + 6, 12})) return;
-    DrawText& text = compose::text(list, place.label.x, place.label.y + 3.5, edge.label, size, ColourRole::TextMuted, TextAlign::Centre);
+    DrawText& text = compose::text(list, place.label.x, place.label.y + 3.5, edge.label, size, ColourRole::TextMuted,
+                                   TextAlign::Centre);
     text.layer = 2;
     text.emphasis = label_emphasis;
 }
 
 } // namespace
 
-DrawList drawGraph(const Analysis& analysis, const VisibleGraph& graph, const LayoutResult& layout, const SelectionSets& selection) {
+DrawList drawGraph(const Analysis& analysis, const VisibleGraph& graph, const LayoutResult& layout,
+                   const SelectionSets& selection) {
     DrawList list;
     list.width = layout.width;
     list.height = layout.height;
@@ -71,7 +76,8 @@ DrawList drawGraph(const Analysis& analysis, const VisibleGraph& graph, const La
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         return depthOf(graph, static_cast<std::int32_t>(a)) < depthOf(graph, static_cast<std::int32_t>(b));
     });
-    for (const std::size_t i : order) drawCluster(analysis, graph.clusters[i], layout.clusters[i], facts.clusters[i], list);
+    for (const std::size_t i : order)
+        drawCluster(analysis, graph.clusters[i], layout.clusters[i], facts.clusters[i], list);
     for (std::size_t i = 0; i < std::min(graph.nodes.size(), layout.boxes.size()); ++i)
         drawBox(analysis, graph.nodes[i], layout.boxes[i], facts.boxes[i], list);
     Labels labels;

@@ -20,7 +20,8 @@ public:
         facts_.boxes.resize(graph.nodes.size());
         facts_.clusters.resize(graph.clusters.size());
         for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-            if (graph.nodes[i].kind == VisibleKind::Module) box_of_module_[graph.nodes[i].module.value] = static_cast<std::int32_t>(i);
+            if (graph.nodes[i].kind == VisibleKind::Module)
+                box_of_module_[graph.nodes[i].module.value] = static_cast<std::int32_t>(i);
     }
 
     Facts take() {
@@ -28,8 +29,10 @@ public:
             step_kernel_ns_ = analysis_.steps[static_cast<std::size_t>(analysis_.step)].kernel_ns;
         for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
             const VisibleNode& node = graph_.nodes[i];
-            if (node.kind == VisibleKind::Module) module(node.module, node.repeat, facts_.boxes[i]);
-            else if (node.kind == VisibleKind::Op) op(node.node, facts_.boxes[i]);
+            if (node.kind == VisibleKind::Module)
+                module(node.module, node.repeat, facts_.boxes[i]);
+            else if (node.kind == VisibleKind::Op)
+                op(node.node, facts_.boxes[i]);
         }
         for (std::size_t i = 0; i < graph_.clusters.size(); ++i)
             module(graph_.clusters[i].module, graph_.clusters[i].repeat, facts_.clusters[i]);
@@ -49,7 +52,8 @@ private:
     }
     ModuleId representative(ModuleId id) const {
         const Module& module = model_.modules.at(id);
-        return module.fold_group < model_.modules.folds.size() && !model_.modules.folds[module.fold_group].members.empty()
+        return module.fold_group < model_.modules.folds.size() &&
+                       !model_.modules.folds[module.fold_group].members.empty()
                    ? model_.modules.folds[module.fold_group].members.front()
                    : id;
     }
@@ -77,7 +81,8 @@ private:
         const std::uint32_t group = model_.modules.at(id).fold_group;
         if (repeat > 1 && group < model_.modules.folds.size())
             for (const ModuleId member : model_.modules.folds[group].members) add(member);
-        else add(id);
+        else
+            add(id);
         facts.timed = analysis_.trace && facts.time_ns > 0;
     }
 
@@ -87,7 +92,8 @@ private:
         for (const KernelId kernel : analysis_.link.kernelsOf(id)) {
             if (kernel.index() >= trace.kernels.size()) continue;
             const SliceId slice = trace.kernels.slice[kernel.index()];
-            if (!trace.steps.empty() && analysis_.step >= 0 && trace.slices.step[slice.index()] != analysis_.step) continue;
+            if (!trace.steps.empty() && analysis_.step >= 0 && trace.slices.step[slice.index()] != analysis_.step)
+                continue;
             facts.time_ns += static_cast<double>(trace.slices.dur[slice.index()]);
         }
         facts.timed = facts.time_ns > 0;
@@ -96,11 +102,15 @@ private:
 
     void flag(std::int32_t box, std::uint32_t finding, std::size_t instance, bool badge) {
         BoxFacts& facts = facts_.boxes[static_cast<std::size_t>(box)];
-        const auto same = [&](std::uint32_t other) { return analysis_.findings[other].pattern == analysis_.findings[finding].pattern; };
+        const auto same = [&](std::uint32_t other) {
+            return analysis_.findings[other].pattern == analysis_.findings[finding].pattern;
+        };
         if (std::none_of(facts.findings.begin(), facts.findings.end(), same)) facts.findings.push_back(finding);
         if (badge && std::none_of(facts.badges.begin(), facts.badges.end(), same)) {
-            if (facts.badges.empty()) facts.flag = pickOfInstance(finding, instance);
-            else facts.flag = {PickKind::Finding, facts.badges.front()};
+            if (facts.badges.empty())
+                facts.flag = pickOfInstance(finding, instance);
+            else
+                facts.flag = {PickKind::Finding, facts.badges.front()};
             facts.badges.push_back(finding);
         }
     }
@@ -132,7 +142,8 @@ private:
             if (box >= 0) chosen[static_cast<std::size_t>(box)] = true;
         };
         for (const NodeId node : selection_.nodes) choose(boxOf(node));
-        // Modules alone (a trace without graph nodes) light their boxes; beside nodes they would light everything around them.
+        // Modules alone (a trace without graph nodes) light their boxes; beside nodes they would light everything
+        // around them.
         if (selection_.nodes.empty())
             for (const ModuleId id : selection_.modules) choose(boxOf(id));
         bool any = false;

@@ -16,19 +16,22 @@ struct BoxFacts {
     double time_ns = 0, share = 0, flops = 0; // all members of a fold together
     bool timed = false;                       // time_ns is known
     std::vector<std::uint32_t> findings;      // marked ones that have an instance here, no pattern twice
-    std::vector<std::uint32_t> badges;        // those of them whose badge stands here (an instance of many boxes has one)
-    Pick flag;                                // what a click on the badge selects
+    std::vector<std::uint32_t> badges; // those of them whose badge stands here (an instance of many boxes has one)
+    Pick flag;                         // what a click on the badge selects
     Emphasis emphasis = Emphasis::Normal;
 };
-struct Facts { std::vector<BoxFacts> boxes, clusters; }; // parallel to the visible graph
+struct Facts {
+    std::vector<BoxFacts> boxes, clusters;
+}; // parallel to the visible graph
 
 [[nodiscard]] Facts graphFacts(const Analysis& analysis, const VisibleGraph& graph, const SelectionSets& selection);
 // "1.23 ms · 4.5%"; without a trace "137 GFLOP"; "" when nothing is known.
 [[nodiscard]] std::string measuredText(const BoxFacts& facts);
 [[nodiscard]] ColourRole strokeOf(ColourRole block) noexcept;
 
-void drawBox(const Analysis& analysis, const VisibleNode& node, const LayoutRect& place, const BoxFacts& facts, DrawList& list);
-void drawCluster(const Analysis& analysis, const VisibleCluster& cluster, const LayoutRect& place, const BoxFacts& facts,
-                 DrawList& list);
+void drawBox(const Analysis& analysis, const VisibleNode& node, const LayoutRect& place, const BoxFacts& facts,
+             DrawList& list);
+void drawCluster(const Analysis& analysis, const VisibleCluster& cluster, const LayoutRect& place,
+                 const BoxFacts& facts, DrawList& list);
 
 } // namespace fusescope::graphdraw

@@ -32,7 +32,9 @@ std::string telltaleKernelName(std::string_view name) {
     std::string text(brief);
     const std::size_t arguments = name.find('<');
     if (arguments == std::string_view::npos) return text;
-    const auto part = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; };
+    const auto part = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    };
     const auto ends = [](std::string_view word, std::string_view tail) {
         return word.size() > tail.size() && word.substr(word.size() - tail.size()) == tail;
     };
@@ -43,8 +45,8 @@ std::string telltaleKernelName(std::string_view name) {
         i = end + 1;
         // Adapters around the functor that matters say nothing themselves.
         const bool adapter = ends(word, "aryFunctor") || word == "TernaryFunctor" || ends(word, "WithCast");
-        const bool tells = word.substr(0, 12) == "CUDAFunctor_" || ends(word, "Functor") || ends(word, "Ops") || ends(word, "_kernel_cuda") ||
-                           ends(word, "_kernel_impl");
+        const bool tells = word.substr(0, 12) == "CUDAFunctor_" || ends(word, "Functor") || ends(word, "Ops") ||
+                           ends(word, "_kernel_cuda") || ends(word, "_kernel_impl");
         if (!tells || adapter || word.size() > 48) continue;
         return text.append("<").append(word).append(">");
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Axes and roofs. The memory roof is the data sheet's peak; the thinner line is what a plain copy reaches, which is as far as
-// a fused kernel can go.
+// Axes and roofs. The memory roof is the data sheet's peak; the thinner line is what a plain copy reaches, which is as
+// far as a fused kernel can go.
 #include "core/draw/compose.h"
 #include "core/draw/roofline_parts.h"
 #include "core/draw/text_fit.h"
@@ -38,10 +38,14 @@ std::string_view sourceText(DeviceSource source) noexcept {
 
 // 1e12 -> "1 TFLOP/s", 0.1 -> "0.1": powers of ten need no three digits.
 std::string decadeText(double v, bool flops) {
-    if (!flops) return v >= 1 ? formatCount(static_cast<std::int64_t>(std::llround(std::min(v, 1e15)))) : fmt::format("{:g}", v);
-    constexpr std::array<std::string_view, 7> units = {"FLOP/s", "KFLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s", "PFLOP/s", "EFLOP/s"};
+    if (!flops)
+        return v >= 1 ? formatCount(static_cast<std::int64_t>(std::llround(std::min(v, 1e15))))
+                      : fmt::format("{:g}", v);
+    constexpr std::array<std::string_view, 7> units = {"FLOP/s",  "KFLOP/s", "MFLOP/s", "GFLOP/s",
+                                                       "TFLOP/s", "PFLOP/s", "EFLOP/s"};
     const auto thousands = static_cast<std::size_t>(std::clamp(std::floor(std::log10(v) / 3 + 1e-9), 0.0, 6.0));
-    return fmt::format("{:g} {}", std::round(v / std::pow(10.0, 3.0 * static_cast<double>(thousands))), units[thousands]);
+    return fmt::format("{:g} {}", std::round(v / std::pow(10.0, 3.0 * static_cast<double>(thousands))),
+                       units[thousands]);
 }
 
 void drawAxes(const Scale& scale, DrawList& list) {
@@ -76,15 +80,19 @@ void drawAxes(const Scale& scale, DrawList& list) {
         last = y;
         compose::text(list, a.left - 8, y + 4, decadeText(v, true), 11, ColourRole::TextMuted, TextAlign::Right);
     }
-    compose::text(list, (a.left + a.right) / 2, a.bottom + 34, "arithmetic intensity, FLOP/byte", 11, ColourRole::TextMuted, TextAlign::Centre);
+    compose::text(list, (a.left + a.right) / 2, a.bottom + 34, "arithmetic intensity, FLOP/byte", 11,
+                  ColourRole::TextMuted, TextAlign::Centre);
 }
 
 // A memory roof from the left or lower edge up to where it meets the peak.
-void memoryRoof(const Scale& scale, double bandwidth, double peak, double width, bool dashed, ColourRole role, DrawList& list) {
+void memoryRoof(const Scale& scale, double bandwidth, double peak, double width, bool dashed, ColourRole role,
+                DrawList& list) {
     if (!(bandwidth > 0) || !(peak > 0)) return;
-    const double from = std::max(scale.axes.min_ai, scale.axes.min_flops / bandwidth), to = std::min(peak / bandwidth, scale.axes.max_ai);
+    const double from = std::max(scale.axes.min_ai, scale.axes.min_flops / bandwidth),
+                 to = std::min(peak / bandwidth, scale.axes.max_ai);
     if (to <= from) return;
-    DrawLine& line = compose::line(list, scale.x(from), scale.y(bandwidth * from), scale.x(to), scale.y(bandwidth * to), role, width);
+    DrawLine& line = compose::line(list, scale.x(from), scale.y(bandwidth * from), scale.x(to), scale.y(bandwidth * to),
+                                   role, width);
     line.dashed = dashed;
 }
 
@@ -100,13 +108,15 @@ void drawRoofs(const DeviceSpec& device, const Scale& scale, std::vector<Area>& 
     drop.dashed = true;
     drop.layer = -1;
 
-    const auto label = [&](double x, double y, const std::string& text, ColourRole role, TextAlign align, bool bold = false) {
+    const auto label = [&](double x, double y, const std::string& text, ColourRole role, TextAlign align,
+                           bool bold = false) {
         const double width = textWidth(text, {11, bold});
         const double left = align == TextAlign::Right ? x - width : align == TextAlign::Centre ? x - width / 2 : x;
         compose::text(list, x, y, text, 11, role, align).bold = bold;
         obstacles.push_back({left, y - 11, left + width, y + 4});
     };
-    label(a.right - 8, peak_y - 22, "bf16 tensor cores " + formatFlopRate(peak), ColourRole::Text, TextAlign::Right, true);
+    label(a.right - 8, peak_y - 22, "bf16 tensor cores " + formatFlopRate(peak), ColourRole::Text, TextAlign::Right,
+          true);
     DrawMarker dot;
     dot.x = ridge_x;
     dot.y = peak_y;
@@ -126,7 +136,8 @@ void drawRoofs(const DeviceSpec& device, const Scale& scale, std::vector<Area>& 
     // The memory roof carries its figure in the empty corner above it.
     const double lowest = std::max(scale.axes.min_ai, scale.axes.min_flops / bandwidth);
     const double at = lowest * std::pow(ridge / lowest, 0.55);
-    label(scale.x(at) - 10, scale.y(at * bandwidth) - 8, "HBM " + formatBandwidth(bandwidth), ColourRole::Text, TextAlign::Right, true);
+    label(scale.x(at) - 10, scale.y(at * bandwidth) - 8, "HBM " + formatBandwidth(bandwidth), ColourRole::Text,
+          TextAlign::Right, true);
     obstacles.push_back({ridge_x - 2, peak_y, ridge_x + 2, a.bottom});
     // Labels of marks keep off the sloping line too.
     for (int i = 0; i <= 24; ++i) {
@@ -147,7 +158,8 @@ RooflineAxes rooflineAxes(const Analysis& analysis) {
         min_flops = std::min(min_flops, std::max(flops, 1e3));
         max_flops = std::max(max_flops, std::min(flops, 1e18));
     };
-    for (const std::uint32_t row : plottableOps(analysis)) take(analysis.ops[row].intensity(), analysis.ops[row].achievedFlops());
+    for (const std::uint32_t row : plottableOps(analysis))
+        take(analysis.ops[row].intensity(), analysis.ops[row].achievedFlops());
     // The ridge keeps some roof to its right.
     const double peak = topPeak(analysis.device);
     if (peak > 0 && analysis.device.bandwidth_Bps > 0) take(peak / analysis.device.bandwidth_Bps * 2, peak);
@@ -168,29 +180,37 @@ DrawList drawRoofline(const Analysis& analysis, double width, double height, con
 
     const DeviceSpec& device = analysis.device;
     const double room = width - 32;
-    DrawText& title = compose::elidedText(list, 16, 20, fmt::format("{} · {}", device.name.empty() ? "Unknown device" : device.name, sourceText(device.source)),
-                                          13, ColourRole::Text, room);
+    DrawText& title = compose::elidedText(
+        list, 16, 20,
+        fmt::format("{} · {}", device.name.empty() ? "Unknown device" : device.name, sourceText(device.source)), 13,
+        ColourRole::Text, room);
     title.bold = true;
     const std::string copy = device.copy_bandwidth_Bps > 0 ? "measured copy" : "practical copy (88% of peak assumed)";
-    compose::elidedText(list, 16, 37, fmt::format("dashed: {} {} · area of a mark: its time", copy, formatBandwidth(device.practicalBandwidth())),
-                        11, ColourRole::TextMuted, room);
+    compose::elidedText(
+        list, 16, 37,
+        fmt::format("dashed: {} {} · area of a mark: its time", copy, formatBandwidth(device.practicalBandwidth())), 11,
+        ColourRole::TextMuted, room);
 
     // Legend of the kinds that are there, and what could not be drawn.
     std::array<bool, 12> used{};
     const auto rows = plottableOps(analysis);
-    for (const std::uint32_t row : rows) used[std::min<std::size_t>(static_cast<std::size_t>(analysis.ops[row].kind), 11)] = true;
+    for (const std::uint32_t row : rows)
+        used[std::min<std::size_t>(static_cast<std::size_t>(analysis.ops[row].kind), 11)] = true;
     compose::Legend legend;
     for (std::size_t kind = 0; kind < used.size(); ++kind)
-        if (used[kind]) legend.entries.emplace_back(roleOf(static_cast<OpKind>(kind)), std::string(nameOf(static_cast<OpKind>(kind))));
-    const double legend_bottom = compose::drawLegend(list, legend, scale.area.left, height - 28, scale.area.right - scale.area.left);
+        if (used[kind])
+            legend.entries.emplace_back(roleOf(static_cast<OpKind>(kind)),
+                                        std::string(nameOf(static_cast<OpKind>(kind))));
+    const double legend_bottom =
+        compose::drawLegend(list, legend, scale.area.left, height - 28, scale.area.right - scale.area.left);
     const std::size_t missing = analysis.ops.size() - rows.size();
     if (missing > 0) {
         double time = 0, all = 0;
         for (const OpSummary& op : analysis.ops) all += op.time_ns;
         time = all;
         for (const std::uint32_t row : rows) time -= analysis.ops[row].time_ns;
-        const std::string note = fmt::format("not shown: {} of {} rows without FLOPs or bytes, {} of the time", missing, analysis.ops.size(),
-                                             shareText(all > 0 ? std::max(0.0, time) / all : 0));
+        const std::string note = fmt::format("not shown: {} of {} rows without FLOPs or bytes, {} of the time", missing,
+                                             analysis.ops.size(), shareText(all > 0 ? std::max(0.0, time) / all : 0));
         compose::elidedText(list, scale.area.left + 8, scale.area.top + 18, note, 11, ColourRole::TextMuted,
                             scale.area.right - scale.area.left - 16);
     }

@@ -52,23 +52,25 @@ std::string labelOf(const OpSummary& op) {
 }
 
 std::string tooltipOf(const OpSummary& op) {
-    return fmt::format("{}{}{}, {}: {}, {} calls, {} FLOP/byte, {}, {} ({} bound)", op.op, op.module_type.empty() ? "" : " in ",
-                       op.module_type, nameOf(op.direction), formatDuration(op.time_ns), op.calls,
-                       formatSignificant(op.intensity()), formatFlopRate(op.achievedFlops()),
-                       formatBandwidth(op.achievedBps()), nameOf(op.bound));
+    return fmt::format("{}{}{}, {}: {}, {} calls, {} FLOP/byte, {}, {} ({} bound)", op.op,
+                       op.module_type.empty() ? "" : " in ", op.module_type, nameOf(op.direction),
+                       formatDuration(op.time_ns), op.calls, formatSignificant(op.intensity()),
+                       formatFlopRate(op.achievedFlops()), formatBandwidth(op.achievedBps()), nameOf(op.bound));
 }
 
 } // namespace
 
-void drawMarks(const Analysis& analysis, const Scale& scale, const SelectionSets& selection, std::vector<Area> obstacles,
-               DrawList& list) {
+void drawMarks(const Analysis& analysis, const Scale& scale, const SelectionSets& selection,
+               std::vector<Area> obstacles, DrawList& list) {
     std::vector<std::uint32_t> rows = plottableOps(analysis);
     // Big ones first, so that small ones stay visible on top of them.
     std::stable_sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
         return analysis.ops[a].time_ns > analysis.ops[b].time_ns;
     });
     const bool picking = !selection.ops.empty();
-    const auto chosen = [&](std::uint32_t row) { return std::binary_search(selection.ops.begin(), selection.ops.end(), row); };
+    const auto chosen = [&](std::uint32_t row) {
+        return std::binary_search(selection.ops.begin(), selection.ops.end(), row);
+    };
 
     std::vector<Area> marks;
     double longest = 0;
@@ -87,16 +89,16 @@ void drawMarks(const Analysis& analysis, const Scale& scale, const SelectionSets
         marker.tooltip = tooltipOf(op);
         if (picking) marker.emphasis = chosen(row) ? Emphasis::Selected : Emphasis::Dimmed;
         if (marker.emphasis == Emphasis::Selected) marker.layer = 2;
-        marks.push_back({marker.x - marker.radius, marker.y - marker.radius, marker.x + marker.radius, marker.y + marker.radius});
+        marks.push_back(
+            {marker.x - marker.radius, marker.y - marker.radius, marker.x + marker.radius, marker.y + marker.radius});
         list.markers.push_back(std::move(marker));
     }
 
     // Selected ones are labelled before all others.
     std::vector<std::size_t> order(rows.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        return picking && chosen(rows[a]) && !chosen(rows[b]);
-    });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return picking && chosen(rows[a]) && !chosen(rows[b]); });
     std::size_t labelled = 0;
     for (const std::size_t i : order) {
         if (labelled >= kLabels) break;

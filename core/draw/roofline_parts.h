@@ -9,12 +9,16 @@
 
 namespace fusescope::roofline {
 
-struct Area { double left = 0, top = 0, right = 0, bottom = 0; };
+struct Area {
+    double left = 0, top = 0, right = 0, bottom = 0;
+};
 
 struct Scale { // log-log
     Area area;
     RooflineAxes axes;
-    [[nodiscard]] double x(double ai) const noexcept { return along(ai, axes.min_ai, axes.max_ai, area.left, area.right); }
+    [[nodiscard]] double x(double ai) const noexcept {
+        return along(ai, axes.min_ai, axes.max_ai, area.left, area.right);
+    }
     [[nodiscard]] double y(double flops) const noexcept {
         return along(flops, axes.min_flops, axes.max_flops, area.bottom, area.top);
     }
@@ -27,7 +31,7 @@ private:
 };
 
 // Marks with labels; obstacles: where labels may not stand.
-void drawMarks(const Analysis& analysis, const Scale& scale, const SelectionSets& selection, std::vector<Area> obstacles,
-               DrawList& list);
+void drawMarks(const Analysis& analysis, const Scale& scale, const SelectionSets& selection,
+               std::vector<Area> obstacles, DrawList& list);
 
 } // namespace fusescope::roofline

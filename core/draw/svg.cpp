@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A DrawList as SVG. Numbers are written with at most two decimals: a hundredth of a pixel is enough, and the report of a
-// large trace stays small.
+// A DrawList as SVG. Numbers are written with at most two decimals: a hundredth of a pixel is enough, and the report of
+// a large trace stays small.
 #include "core/draw/svg.h"
 
 #include "core/draw/text_fit.h"
@@ -31,7 +31,8 @@ public:
         number(width);
         out_ += ' ';
         number(height);
-        out_ += R"(" font-family="Inter, 'Segoe UI', system-ui, -apple-system, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif")";
+        out_ +=
+            R"(" font-family="Inter, 'Segoe UI', system-ui, -apple-system, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif")";
         if (!label.empty()) out_ += R"( role="img" aria-label=")" + escapeXml(label) + '"';
         out_ += '>';
         definitions();
@@ -79,13 +80,17 @@ private:
     }
 
     void definitions() {
-        const bool hatched = std::any_of(list_.rects.begin(), list_.rects.end(), [](const DrawRect& r) { return r.hatched; });
+        const bool hatched =
+            std::any_of(list_.rects.begin(), list_.rects.end(), [](const DrawRect& r) { return r.hatched; });
         if (!hatched) return;
         // The hatch is drawn over the fill in the page's colour, so one pattern serves every role.
-        out_ += R"x(<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">)x"
-                R"(<rect width="2" height="6" fill-opacity="0.35")";
-        if (classes_) out_ += fmt::format(" class=\"f{}\"", static_cast<int>(ColourRole::Background));
-        else fill(ColourRole::Background);
+        out_ +=
+            R"x(<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">)x"
+            R"(<rect width="2" height="6" fill-opacity="0.35")";
+        if (classes_)
+            out_ += fmt::format(" class=\"f{}\"", static_cast<int>(ColourRole::Background));
+        else
+            fill(ColourRole::Background);
         out_ += "/></pattern></defs>";
     }
 
@@ -138,7 +143,8 @@ private:
                 out_ += ' ';
                 point({c.first - (d.first - b.first) / 6, c.second - (d.second - b.second) / 6});
                 out_ += ' ';
-            } else out_ += 'L';
+            } else
+                out_ += 'L';
             point(points[i]);
         }
         out_ += '"';
@@ -188,11 +194,14 @@ private:
         attribute("x", text.x);
         attribute("y", text.y);
         attribute("font-size", text.size);
-        if (text.align != TextAlign::Left) out_ += text.align == TextAlign::Centre ? R"( text-anchor="middle")" : R"( text-anchor="end")";
+        if (text.align != TextAlign::Left)
+            out_ += text.align == TextAlign::Centre ? R"( text-anchor="middle")" : R"( text-anchor="end")";
         if (text.bold) out_ += R"( font-weight="600")";
-        if (text.mono) out_ += R"( font-family="ui-monospace, 'JetBrains Mono', Consolas, 'DejaVu Sans Mono', monospace")";
-        paint(true, text.emphasis == Emphasis::Selected && text.fill == ColourRole::Text ? ColourRole::Accent : text.fill, false,
-              text.fill);
+        if (text.mono)
+            out_ += R"( font-family="ui-monospace, 'JetBrains Mono', Consolas, 'DejaVu Sans Mono', monospace")";
+        paint(true,
+              text.emphasis == Emphasis::Selected && text.fill == ColourRole::Text ? ColourRole::Accent : text.fill,
+              false, text.fill);
         emphasis(text.emphasis);
         out_ += '>';
         out_ += escapeXml(shown, shown.size());
@@ -210,8 +219,10 @@ private:
         if (stroked) attribute("stroke-width", selected ? std::max(2.5, marker.stroke_width) : marker.stroke_width);
         if (marker.opacity < 1) attribute("fill-opacity", marker.opacity);
         emphasis(marker.emphasis);
-        if (marker.tooltip.empty()) out_ += "/>";
-        else out_ += "><title>" + escapeXml(marker.tooltip, kMaxTextBytes) + "</title></circle>";
+        if (marker.tooltip.empty())
+            out_ += "/>";
+        else
+            out_ += "><title>" + escapeXml(marker.tooltip, kMaxTextBytes) + "</title></circle>";
     }
 
     // Layer by layer; within a layer in the order rectangles, lines, markers, texts, as the window paints.

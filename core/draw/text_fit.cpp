@@ -9,9 +9,10 @@ namespace {
 
 // Hundredths of the font size for ' ' .. '~': the wider of Inter and DejaVu Sans.
 constexpr std::array<std::uint8_t, 95> kWidths = {
-    32, 40, 46, 84, 64, 95, 78, 27, 39, 39, 50, 84, 32, 46, 32, 36, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 34, 34, 84, 84, 84, 53,
-    100, 68, 69, 73, 77, 63, 59, 77, 75, 29, 54, 66, 56, 89, 75, 79, 63, 79, 69, 64, 64, 74, 68, 99, 69, 66, 69, 39, 36, 39, 84, 50,
-    50, 61, 63, 56, 63, 62, 36, 63, 63, 28, 28, 58, 28, 97, 63, 61, 63, 63, 41, 52, 39, 63, 59, 82, 59, 59, 54, 64, 34, 64, 84};
+    32, 40, 46, 84, 64, 95, 78, 27, 39,  39, 50, 84, 32, 46, 32, 36, 64, 64, 64, 64, 64, 64, 64, 64,
+    64, 64, 34, 34, 84, 84, 84, 53, 100, 68, 69, 73, 77, 63, 59, 77, 75, 29, 54, 66, 56, 89, 75, 79,
+    63, 79, 69, 64, 64, 74, 68, 99, 69,  66, 69, 39, 36, 39, 84, 50, 50, 61, 63, 56, 63, 62, 36, 63,
+    63, 28, 28, 58, 28, 97, 63, 61, 63,  63, 41, 52, 39, 63, 59, 82, 59, 59, 54, 64, 34, 64, 84};
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 constexpr std::string_view kEllipsis = "\xE2\x80\xA6";
@@ -62,11 +63,13 @@ std::string visibleText(std::string_view text, std::size_t max_bytes) {
             out += kEllipsis;
             break;
         }
-        if (!c.valid || hidden(c.value)) out += kReplacement;
+        if (!c.valid || hidden(c.value))
+            out += kReplacement;
         else if (c.value < 0x20 || c.value == 0x7F) {
             out += "\xE2\x90"; // U+2400 + c, U+2421 for DEL
             out += static_cast<char>(0x80U + (c.value == 0x7F ? 0x21U : static_cast<unsigned>(c.value)));
-        } else out.append(text.substr(i, c.bytes));
+        } else
+            out.append(text.substr(i, c.bytes));
         i += c.bytes;
     }
     return out;

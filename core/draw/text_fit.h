@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much room text takes, without font metrics: the same answer in the window, the report and the tests. The estimate is
-// on the wide side, so that text never runs over its box.
+// How much room text takes, without font metrics: the same answer in the window, the report and the tests. The estimate
+// is on the wide side, so that text never runs over its box.
 #pragma once
 
 #include <string>

@@ -13,8 +13,8 @@ namespace {
 
 using namespace timeline;
 
-constexpr double kFoldPixels = 2;   // folded neighbours grow up to this width
-constexpr double kTextPixels = 30;  // narrower boxes carry no text
+constexpr double kFoldPixels = 2;  // folded neighbours grow up to this width
+constexpr double kTextPixels = 30; // narrower boxes carry no text
 constexpr double kTextSize = 11;
 
 // What the one row of a collapsed thread shows: operators. An annotation would cover all of them.
@@ -62,14 +62,23 @@ private:
         pending_ = {};
         for (const LodSpan& span : spans_) {
             if (!span.slice.valid() || span.slice.index() >= trace_.slices.size()) continue;
-            const ColourRole role = row.gpu ? roleOfSpan(analysis_, row.track, span) : roleOfSlice(analysis_, span.slice);
+            const ColourRole role =
+                row.gpu ? roleOfSpan(analysis_, row.track, span) : roleOfSlice(analysis_, span.slice);
             if (summary && !inSummary(role)) continue;
             const Emphasis emphasis = emphasisOf(span, row.track, depth, next);
             const double x0 = scale_.x(span.begin), x1 = std::max(scale_.x(span.end), x0 + 1);
             if (fold(span, role, emphasis, x0, x1)) continue;
             flush(row, y, height);
-            pending_ = {x0, x1, static_cast<double>(span.busy), Scale::ns(span.begin, span.end) * fillOf(span), Scale::ns(span.begin, span.end),
-                        span.slice, span.count, role, emphasis, true};
+            pending_ = {x0,
+                        x1,
+                        static_cast<double>(span.busy),
+                        Scale::ns(span.begin, span.end) * fillOf(span),
+                        Scale::ns(span.begin, span.end),
+                        span.slice,
+                        span.count,
+                        role,
+                        emphasis,
+                        true};
         }
         flush(row, y, height);
     }
@@ -102,10 +111,12 @@ private:
     }
 
     // Selected slices are in time order like the spans, so one walk along both is enough.
-    Emphasis emphasisOf(const LodSpan& span, TrackId track, std::uint16_t depth, std::vector<SliceId>::const_iterator& next) {
+    Emphasis emphasisOf(const LodSpan& span, TrackId track, std::uint16_t depth,
+                        std::vector<SliceId>::const_iterator& next) {
         if (!picking_) return Emphasis::Normal;
         if (span.count == 1) {
-            return std::binary_search(selected_.begin(), selected_.end(), span.slice) ? Emphasis::Selected : Emphasis::Dimmed;
+            return std::binary_search(selected_.begin(), selected_.end(), span.slice) ? Emphasis::Selected
+                                                                                      : Emphasis::Dimmed;
         }
         const SliceTable& s = trace_.slices;
         while (next != selected_.end() && s.ts[next->index()] < span.begin) ++next;
@@ -124,7 +135,8 @@ private:
         rect.width = p.x1 - p.x0 >= 4 ? p.x1 - p.x0 - 0.5 : p.x1 - p.x0;
         rect.height = height;
         if (row.gpu && p.count > 1 && p.busy < p.length * 0.95) {
-            // Short kernels with gaps between them: as high as the GPU is busy, so that a starved stream does not look full.
+            // Short kernels with gaps between them: as high as the GPU is busy, so that a starved stream does not look
+            // full.
             rect.height = std::max(2.0, std::round(height * p.busy / p.length));
             rect.y = y + height - rect.height;
         }
@@ -212,16 +224,19 @@ SliceId sliceAt(const Analysis& analysis, const TimelineLayout& layout, const Ti
     if (!analysis.trace || !analysis.index || view.t1 <= view.t0 || !(view.width >= 1)) return {};
     if (!(x >= 0) || x > view.width || !(y >= 0)) return {};
     const double ns_per_pixel = Scale::ns(view.t0, view.t1) / view.width;
-    const auto t = static_cast<std::int64_t>(static_cast<std::uint64_t>(view.t0) + static_cast<std::uint64_t>(x * ns_per_pixel));
+    const auto t =
+        static_cast<std::int64_t>(static_cast<std::uint64_t>(view.t0) + static_cast<std::uint64_t>(x * ns_per_pixel));
     const TraceStore& trace = *analysis.trace;
-    const auto tolerance = static_cast<std::int64_t>(std::min(ns_per_pixel * 2, Scale::ns(trace.begin, std::max(trace.begin, trace.end))));
+    const auto tolerance =
+        static_cast<std::int64_t>(std::min(ns_per_pixel * 2, Scale::ns(trace.begin, std::max(trace.begin, trace.end))));
     if (t < trace.begin - tolerance || t > trace.end + tolerance) return {};
     const double content_y = y + view.scroll_y;
     for (const TimelineRow& row : layout.rows) {
         if (content_y < row.y || content_y >= row.y + row.height || row.shown.empty()) continue;
         if (!row.collapsed) {
             // The lane of flags below a stream belongs to its last row of kernels.
-            const auto line = std::min(static_cast<std::size_t>((content_y - row.y) / row.line_height), row.shown.size() - 1);
+            const auto line =
+                std::min(static_cast<std::size_t>((content_y - row.y) / row.line_height), row.shown.size() - 1);
             return analysis.index->at(row.track, row.shown[line], t, tolerance);
         }
         for (const std::uint16_t depth : row.shown) { // what lies on top

@@ -42,7 +42,8 @@ Census census(const TraceStore& trace) {
     return result;
 }
 
-std::vector<std::uint16_t> shownDepths(const std::vector<std::uint32_t>& telling, std::size_t depths, std::size_t limit) {
+std::vector<std::uint16_t> shownDepths(const std::vector<std::uint32_t>& telling, std::size_t depths,
+                                       std::size_t limit) {
     std::vector<std::uint16_t> all(depths);
     std::iota(all.begin(), all.end(), std::uint16_t{0});
     if (depths <= limit) return all;
@@ -71,13 +72,14 @@ TimelineLayout timelineLayout(const Analysis& analysis, const TimelineOptions& o
         const Track& t = trace.tracks[i];
         const bool gpu = groupOf(t.kind) == 1;
         // Annotations stand above the streams of their device; sort_index decides among equals.
-        return std::tuple(groupOf(t.kind), gpu ? t.device : 0, gpu && t.kind == TrackKind::GpuStream ? 1 : 0, t.sort_index,
-                          t.stream, t.pid, t.tid, i);
+        return std::tuple(groupOf(t.kind), gpu ? t.device : 0, gpu && t.kind == TrackKind::GpuStream ? 1 : 0,
+                          t.sort_index, t.stream, t.pid, t.tid, i);
     };
     std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
 
     const auto limit = static_cast<std::size_t>(std::clamp(options.depth_limit, 1.0, 200.0));
-    const bool deep = std::any_of(order.begin(), order.end(), [&](std::uint32_t i) { return trace.tracks[i].depths > limit; });
+    const bool deep =
+        std::any_of(order.begin(), order.end(), [&](std::uint32_t i) { return trace.tracks[i].depths > limit; });
     const Census counts = deep || !options.collapsed.empty() ? census(trace) : Census{};
 
     double y = 0;
@@ -88,11 +90,14 @@ TimelineLayout timelineLayout(const Analysis& analysis, const TimelineOptions& o
         row.track = TrackId(i);
         row.gpu = groupOf(track.kind) == 1;
         row.label = labelOfTrack(trace, track);
-        row.collapsed = std::find(options.collapsed.begin(), options.collapsed.end(), row.track) != options.collapsed.end();
-        row.line_height = track.kind == TrackKind::GpuAnnotation ? std::min(14.0, options.row_height) : options.row_height;
+        row.collapsed =
+            std::find(options.collapsed.begin(), options.collapsed.end(), row.track) != options.collapsed.end();
+        row.line_height =
+            track.kind == TrackKind::GpuAnnotation ? std::min(14.0, options.row_height) : options.row_height;
         static const std::vector<std::uint32_t> none;
-        row.shown = shownDepths(i < counts.telling.size() ? counts.telling[i] : none, std::max<std::size_t>(1, track.depths),
-                                row.collapsed ? std::max<std::size_t>(limit, 24) : limit);
+        row.shown =
+            shownDepths(i < counts.telling.size() ? counts.telling[i] : none, std::max<std::size_t>(1, track.depths),
+                        row.collapsed ? std::max<std::size_t>(limit, 24) : limit);
         row.depths = row.collapsed ? std::uint16_t{1} : static_cast<std::uint16_t>(row.shown.size());
         row.height = row.line_height * row.depths + (track.kind == TrackKind::GpuStream ? kFlagLane : 0);
         if (row.gpu && !gpu_before && !layout.rows.empty()) y += kRowGap; // a wider gap parts CPU from GPU

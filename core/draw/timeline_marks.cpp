@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is drawn over the rows: findings, idle time, the selection.
+// What is drawn over the rows: findings and idle time.
 #include "core/draw/flagged.h"
 #include "core/draw/text_fit.h"
 #include "core/draw/timeline_parts.h"
@@ -19,7 +19,7 @@ struct Mark {
     double x0 = 0, x1 = 0;
     std::uint32_t row = 0, finding = 0;
     std::uint16_t top = 0, bottom = 0; // depth rows of its kernels
-    std::uint32_t instances = 1; // merged ones
+    std::uint32_t instances = 1;       // merged ones
     std::size_t instance = 0;
     Emphasis emphasis = Emphasis::Normal;
 };
@@ -63,15 +63,14 @@ public:
 
     // Marks of one row that stand closer than they can be told apart become one.
     std::vector<Mark> take() {
-        std::stable_sort(marks_.begin(), marks_.end(), [](const Mark& a, const Mark& b) {
-            return a.row != b.row ? a.row < b.row : a.x0 < b.x0;
-        });
+        std::stable_sort(marks_.begin(), marks_.end(),
+                         [](const Mark& a, const Mark& b) { return a.row != b.row ? a.row < b.row : a.x0 < b.x0; });
         std::vector<Mark> merged;
         for (const Mark& mark : marks_) {
             Mark* last = merged.empty() ? nullptr : &merged.back();
             const bool sliver = mark.x1 - mark.x0 < 4;
-            if (last && last->row == mark.row && last->emphasis == mark.emphasis && sliver && mark.x0 - last->x1 < 1.5 &&
-                (last->x1 - last->x0 < 4 || last->instances > 1)) {
+            if (last && last->row == mark.row && last->emphasis == mark.emphasis && sliver &&
+                mark.x0 - last->x1 < 1.5 && (last->x1 - last->x0 < 4 || last->instances > 1)) {
                 last->x1 = std::max(last->x1, mark.x1);
                 if (last->instance != mark.instance || last->finding != mark.finding) ++last->instances;
                 continue;
@@ -87,7 +86,8 @@ private:
     bool meetsView(const std::vector<KernelId>& kernels) const noexcept {
         const auto in = [&](KernelId k) { return k.index() < trace_.kernels.size(); };
         if (!in(kernels.front()) || !in(kernels.back())) return false;
-        const SliceId first = trace_.kernels.slice[kernels.front().index()], last = trace_.kernels.slice[kernels.back().index()];
+        const SliceId first = trace_.kernels.slice[kernels.front().index()],
+                      last = trace_.kernels.slice[kernels.back().index()];
         return trace_.slices.ts[first.index()] <= view_.t1 && trace_.endOf(last) >= view_.t0;
     }
     void keep(Mark mark) {
@@ -112,8 +112,7 @@ void drawFlags(const Analysis& analysis, const TimelineLayout& layout, const Tim
     if (findings.empty() || !analysis.trace) return;
     const bool one_instance = selection.pick.kind == PickKind::Instance;
     const std::uint32_t wanted = one_instance ? selection.pick.id & 0xFFFFU : 0;
-    const bool picking = !selection.findings.empty() &&
-                         (one_instance || selection.pick.kind == PickKind::Finding);
+    const bool picking = !selection.findings.empty() && (one_instance || selection.pick.kind == PickKind::Finding);
     MarkCollector collector(analysis, layout, view);
     for (const std::uint32_t f : findings) {
         const Finding& finding = analysis.findings[f];
@@ -141,11 +140,14 @@ void drawFlags(const Analysis& analysis, const TimelineLayout& layout, const Tim
         bar.fill = ColourRole::Flagged;
         bar.emphasis = mark.emphasis;
         bar.layer = 1;
-        bar.pick = mark.instances > 1 ? Pick{PickKind::Finding, mark.finding} : pickOfInstance(mark.finding, mark.instance);
+        bar.pick =
+            mark.instances > 1 ? Pick{PickKind::Finding, mark.finding} : pickOfInstance(mark.finding, mark.instance);
         list.rects.push_back(bar);
         if (mark.instances > 1 || bar.width < 6) continue;
         DrawRect outline = bar;
-        const auto line = [&](std::uint16_t depth) { return row.line_height * std::min(depth, static_cast<std::uint16_t>(row.depths - 1)); };
+        const auto line = [&](std::uint16_t depth) {
+            return row.line_height * std::min(depth, static_cast<std::uint16_t>(row.depths - 1));
+        };
         outline.y = top - 1 + line(mark.top);
         outline.height = line(mark.bottom) - line(mark.top) + row.line_height;
         outline.filled = false;
@@ -172,7 +174,7 @@ void drawFlags(const Analysis& analysis, const TimelineLayout& layout, const Tim
 
 void drawIdle(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view, DrawList& list) {
     const TraceStore& trace = *analysis.trace;
-    std::map<std::int32_t, std::vector<Interval>> busy;         // a device idles when all of its streams do
+    std::map<std::int32_t, std::vector<Interval>> busy; // a device idles when all of its streams do
     std::map<std::int32_t, const TimelineRow*> first_row;
     std::vector<LodSpan> spans;
     for (const TimelineRow& row : layout.rows) {
@@ -228,37 +230,6 @@ void drawIdle(const Analysis& analysis, const TimelineLayout& layout, const Time
             gap(cursor, end);
         }
     }
-}
-
-std::vector<SliceId> selectedSlices(const Analysis& analysis, const TimelineView& view, const SelectionSets& selection) {
-    std::vector<SliceId> slices;
-    const TraceStore& trace = *analysis.trace;
-    if (selection.pick.kind == PickKind::None) return slices;
-    const auto add = [&](SliceId slice) {
-        if (!slice.valid() || slice.index() >= trace.slices.size()) return;
-        if (trace.slices.ts[slice.index()] <= view.t1 && trace.endOf(slice) >= view.t0) slices.push_back(slice);
-    };
-    // Of kernels too short to be seen one is enough for each pixel: a selection may hold a million of them.
-    const Scale scale(view);
-    const double shortest = scale.pixels_per_ns > 0 ? 1 / scale.pixels_per_ns : 0;
-    double last_pixel = -1;
-    for (const KernelId kernel : selection.kernels) {
-        if (kernel.index() >= trace.kernels.size()) continue;
-        const SliceId slice = trace.kernels.slice[kernel.index()];
-        const WorkLink* link = kernel.index() < analysis.link.kernels.size() ? &analysis.link.kernels[kernel.index()] : nullptr;
-        const double pixel = std::floor(scale.x(trace.slices.ts[slice.index()]));
-        const bool tiny = static_cast<double>(trace.slices.dur[slice.index()]) < shortest;
-        if (tiny && pixel == last_pixel) continue;
-        if (tiny) last_pixel = pixel;
-        add(slice);
-        if (!link) continue;
-        add(link->launch);
-        if (link->op.valid() && link->op.index() < trace.cpu_ops.size()) add(trace.cpu_ops.slice[link->op.index()]);
-    }
-    add(selection.slice);
-    std::sort(slices.begin(), slices.end());
-    slices.erase(std::unique(slices.begin(), slices.end()), slices.end());
-    return slices;
 }
 
 } // namespace fusescope::timeline

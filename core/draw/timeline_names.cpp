@@ -12,8 +12,8 @@
 
 namespace fusescope::timeline {
 
-void spansInView(const Analysis& analysis, const TimelineView& view, TrackId track, std::uint16_t depth, double fold_pixels,
-                 std::vector<LodSpan>& out) {
+void spansInView(const Analysis& analysis, const TimelineView& view, TrackId track, std::uint16_t depth,
+                 double fold_pixels, std::vector<LodSpan>& out) {
     const TraceStore& trace = *analysis.trace;
     const std::int64_t t0 = std::max(view.t0, trace.begin), t1 = std::min(view.t1, trace.end);
     if (t1 < t0 || view.t1 <= view.t0) return;
@@ -35,7 +35,8 @@ ColourRole roleOfSlice(const Analysis& analysis, SliceId slice) noexcept {
     const std::uint32_t detail = trace.slices.detail[slice.index()];
     switch (trace.slices.category[slice.index()]) {
     case Category::Kernel:
-        return detail < analysis.link.kernels.size() ? roleOf(analysis.link.kernels[detail].kind) : ColourRole::KindOther;
+        return detail < analysis.link.kernels.size() ? roleOf(analysis.link.kernels[detail].kind)
+                                                     : ColourRole::KindOther;
     case Category::GpuMemcpy:
     case Category::GpuMemset: return ColourRole::KindCopy;
     case Category::UserAnnotation:
@@ -60,7 +61,8 @@ ColourRole roleOfSpan(const Analysis& analysis, TrackId track, const LodSpan& sp
     const std::uint32_t taken = std::min(samples, span.count);
     ColourRole most = roleOfSlice(analysis, span.slice);
     for (std::uint32_t i = 0; i < taken; ++i) {
-        const std::size_t position = span.first + static_cast<std::size_t>(std::uint64_t{span.count} * (2 * i + 1) / (2 * taken));
+        const std::size_t position =
+            span.first + static_cast<std::size_t>(std::uint64_t{span.count} * (2 * i + 1) / (2 * taken));
         const SliceId slice = analysis.index->inRow(track, span.depth, position);
         if (!slice.valid()) continue;
         const ColourRole role = roleOfSlice(analysis, slice);

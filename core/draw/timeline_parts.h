@@ -35,11 +35,12 @@ using Interval = std::pair<std::int64_t, std::int64_t>;
 
 // Spans of a row in the view. Asks the index only about the trace's own range: a view may reach far beyond it.
 // fold_pixels: what begins within so many pixels is one span.
-void spansInView(const Analysis& analysis, const TimelineView& view, TrackId track, std::uint16_t depth, double fold_pixels,
-                 std::vector<LodSpan>& out);
+void spansInView(const Analysis& analysis, const TimelineView& view, TrackId track, std::uint16_t depth,
+                 double fold_pixels, std::vector<LodSpan>& out);
 // Fill of a slice: GPU work by its kind, the rest by its category.
 [[nodiscard]] ColourRole roleOfSlice(const Analysis& analysis, SliceId slice) noexcept;
-// Of a folded span: the role that takes most of its time, by a sample of its slices. Steadier and truer than the longest one's.
+// Of a folded span: the role that takes most of its time, by a sample of its slices. Steadier and truer than the
+// longest one's.
 [[nodiscard]] ColourRole roleOfSpan(const Analysis& analysis, TrackId track, const LodSpan& span) noexcept;
 // Share of a span's length in which something ran, 0..1.
 [[nodiscard]] inline double fillOf(const LodSpan& span) noexcept {

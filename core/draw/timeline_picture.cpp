@@ -43,7 +43,8 @@ DrawList drawTimelinePicture(const Analysis& analysis, double width) {
     picture.width = width;
     if (!analysis.trace || !analysis.index) {
         picture.height = 64;
-        compose::text(picture, width / 2, 36, "No trace was opened, so there is no timeline.", 13, ColourRole::TextMuted, TextAlign::Centre);
+        compose::text(picture, width / 2, 36, "No trace was opened, so there is no timeline.", 13,
+                      ColourRole::TextMuted, TextAlign::Centre);
         return picture;
     }
     TimelineOptions options;
@@ -60,8 +61,8 @@ DrawList drawTimelinePicture(const Analysis& analysis, double width) {
     const double top = kRuler + 4;
     compose::append(picture, drawTimeline(analysis, layout, view, {}), kLabels, top);
     for (const TimelineRow& row : layout.rows) {
-        compose::elidedText(picture, kMargin, top + row.y + std::min(row.line_height, 16.0) / 2 + 4, row.label, 11, ColourRole::TextMuted,
-                            kLabels - 2 * kMargin);
+        compose::elidedText(picture, kMargin, top + row.y + std::min(row.line_height, 16.0) / 2 + 4, row.label, 11,
+                            ColourRole::TextMuted, kLabels - 2 * kMargin);
     }
 
     // Only what is in the picture needs an explanation.
@@ -75,13 +76,17 @@ DrawList drawTimelinePicture(const Analysis& analysis, double width) {
     compose::Legend legend;
     for (int kind = 0; kind <= static_cast<int>(OpKind::Other); ++kind) {
         const ColourRole role = roleOf(static_cast<OpKind>(kind));
-        if (used[static_cast<std::size_t>(role)]) legend.entries.emplace_back(role, std::string(nameOf(static_cast<OpKind>(kind))));
+        if (used[static_cast<std::size_t>(role)])
+            legend.entries.emplace_back(role, std::string(nameOf(static_cast<OpKind>(kind))));
     }
-    if (used[static_cast<std::size_t>(ColourRole::CpuOp)]) legend.entries.emplace_back(ColourRole::CpuOp, "CPU operator");
-    if (used[static_cast<std::size_t>(ColourRole::Launch)]) legend.entries.emplace_back(ColourRole::Launch, "CUDA call");
+    if (used[static_cast<std::size_t>(ColourRole::CpuOp)])
+        legend.entries.emplace_back(ColourRole::CpuOp, "CPU operator");
+    if (used[static_cast<std::size_t>(ColourRole::Launch)])
+        legend.entries.emplace_back(ColourRole::Launch, "CUDA call");
     if (idle) legend.entries.emplace_back(ColourRole::BoundIdle, "GPU idle");
     if (marks) legend.entries.emplace_back(ColourRole::Flagged, "worth fusing");
-    picture.height = compose::drawLegend(picture, legend, kLabels, top + layout.height + 8, width - kLabels - kMargin) + kMargin;
+    picture.height =
+        compose::drawLegend(picture, legend, kLabels, top + layout.height + 8, width - kLabels - kMargin) + kMargin;
     return picture;
 }
 

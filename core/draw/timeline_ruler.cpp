@@ -112,7 +112,8 @@ DrawList drawMinimap(const Analysis& analysis, double width, double height) {
     DrawList list;
     list.width = width;
     list.height = height;
-    if (!analysis.trace || !analysis.index || analysis.trace->end <= analysis.trace->begin || !(width >= 1)) return list;
+    if (!analysis.trace || !analysis.index || analysis.trace->end <= analysis.trace->begin || !(width >= 1))
+        return list;
     const TraceStore& trace = *analysis.trace;
     TimelineView view;
     view.t0 = trace.begin;
@@ -128,7 +129,8 @@ DrawList drawMinimap(const Analysis& analysis, double width, double height) {
 
     // Busy share of each column, and the kind that fills most of it.
     const auto columns = static_cast<std::size_t>(std::clamp(std::ceil(width), 1.0, 16384.0));
-    constexpr std::size_t kinds = static_cast<std::size_t>(ColourRole::KindOther) - static_cast<std::size_t>(ColourRole::KindAttention) + 1;
+    constexpr std::size_t kinds =
+        static_cast<std::size_t>(ColourRole::KindOther) - static_cast<std::size_t>(ColourRole::KindAttention) + 1;
     std::vector<std::array<float, kinds>> busy(columns);
     std::vector<LodSpan> spans;
     for (std::size_t i = 0; i < trace.tracks.size(); ++i) {
@@ -136,10 +138,12 @@ DrawList drawMinimap(const Analysis& analysis, double width, double height) {
         spans.clear();
         analysis.index->query(TrackId(i), 0, trace.begin, trace.end, static_cast<int>(columns) * 2, spans);
         for (const LodSpan& span : spans) {
-            const auto role = static_cast<std::size_t>(roleOfSpan(analysis, TrackId(i), span)) - static_cast<std::size_t>(ColourRole::KindAttention);
+            const auto role = static_cast<std::size_t>(roleOfSpan(analysis, TrackId(i), span)) -
+                              static_cast<std::size_t>(ColourRole::KindAttention);
             if (role >= kinds) continue;
             const double x0 = std::max(scale.x(span.begin), 0.0), x1 = std::min(scale.x(span.end), width);
-            for (auto column = static_cast<std::size_t>(x0); column < columns && static_cast<double>(column) < x1; ++column) {
+            for (auto column = static_cast<std::size_t>(x0); column < columns && static_cast<double>(column) < x1;
+                 ++column) {
                 const auto left = static_cast<double>(column);
                 busy[column][role] += static_cast<float>((std::min(x1, left + 1) - std::max(x0, left)) * fillOf(span));
             }

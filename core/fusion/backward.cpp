@@ -61,8 +61,11 @@ bool contains(const std::vector<std::uint32_t>& rows, std::uint32_t row) {
 // The backward of a compiled loss has no sequence numbers: its kernels are told by name, its matmuls by the vocabulary.
 void addCompiledLoss(const StepOps& step, std::vector<Draft>& drafts) {
     const TraceStore& trace = step.trace();
+    int losses = 0;
     for (Draft& draft : drafts) {
-        if (draft.instance.pattern != Pattern::LinearCrossEntropy || draft.instance.state != FusionState::Partial) continue;
+        if (draft.instance.pattern != Pattern::LinearCrossEntropy || draft.instance.state != FusionState::Partial)
+            continue;
+        if (++losses > 1) break; // whose gradient is whose cannot be told
         const auto vocabulary = static_cast<std::int64_t>(draft.shape.width);
         for (std::size_t k = 0; k < trace.kernels.size(); ++k) {
             const WorkLink& work = step.link().kernels[k];
@@ -75,7 +78,8 @@ void addCompiledLoss(const StepOps& step, std::vector<Draft>& drafts) {
             const std::vector<OpArg> args = parseOpArgs(trace, work.op);
             const bool on_logits = std::any_of(args.begin(), args.end(), [&](const OpArg& arg) {
                 return arg.kind == ArgKind::Tensor && vocabulary > 0 &&
-                       std::find(arg.tensor.sizes.begin(), arg.tensor.sizes.end(), vocabulary) != arg.tensor.sizes.end();
+                       std::find(arg.tensor.sizes.begin(), arg.tensor.sizes.end(), vocabulary) !=
+                           arg.tensor.sizes.end();
             });
             if (loss || on_logits) draft.instance.backward.push_back(KernelId(k));
         }
@@ -103,7 +107,8 @@ void addBackward(const StepOps& step, std::vector<Draft>& drafts) {
             const bool entry = contains(entries[d], row);
             if (accumulates && entry) {
                 // Its own only if another of its operators has sent a gradient to the same tensor before.
-                const bool second = std::any_of(done[d].begin(), done[d].end(), [&](std::uint32_t r) { return r != row; });
+                const bool second =
+                    std::any_of(done[d].begin(), done[d].end(), [&](std::uint32_t r) { return r != row; });
                 if (!second) continue;
             }
             if (entry && !contains(done[d], row)) done[d].push_back(row);

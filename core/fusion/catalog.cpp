@@ -8,8 +8,8 @@ namespace fusescope {
 namespace {
 
 constexpr std::array<std::string_view, kPatternCount> kIds{
-    "attention", "rms_norm", "add_rms_norm", "qk_norm_rope", "rope",
-    "swiglu", "qkv_projection", "linear_cross_entropy", "optimizer", "pointwise_chain",
+    "attention", "rms_norm",       "add_rms_norm",         "qk_norm_rope", "rope",
+    "swiglu",    "qkv_projection", "linear_cross_entropy", "optimizer",    "pointwise_chain",
 };
 
 const std::array<CatalogEntry, kPatternCount>& entries() {

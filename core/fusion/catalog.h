@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The catalogue of fusion points, from resources/catalog/*.json: what a pattern is, what it is worth, who has it already.
+// The catalogue of fusion points, from resources/catalog/*.json: what a pattern is, what it is worth, who has it
+// already.
 #pragma once
 
 #include <array>
@@ -11,12 +12,23 @@
 namespace fusescope {
 
 enum class Pattern : std::uint8_t {
-    Attention, RmsNorm, AddRmsNorm, QkNormRope, Rope, SwiGlu, QkvProjection, LinearCrossEntropy, Optimizer, PointwiseChain,
+    Attention,
+    RmsNorm,
+    AddRmsNorm,
+    QkNormRope,
+    Rope,
+    SwiGlu,
+    QkvProjection,
+    LinearCrossEntropy,
+    Optimizer,
+    PointwiseChain,
 };
 constexpr std::size_t kPatternCount = 10;
 [[nodiscard]] std::string_view idOf(Pattern pattern) noexcept; // "add_rms_norm"
 
-struct ExistingSolution { std::string name, note; }; // "Liger", "LigerRMSNorm, forward and backward"
+struct ExistingSolution {
+    std::string name, note;
+}; // "Liger", "LigerRMSNorm, forward and backward"
 
 struct CatalogEntry {
     Pattern pattern = Pattern::PointwiseChain;
@@ -30,6 +42,6 @@ struct CatalogEntry {
     std::vector<std::string> fused_kernels; // substrings of kernel names that show it is fused already
     std::vector<std::string> fused_ops;     // operators that are the fused form ("aten::_fused_rms_norm")
 };
-[[nodiscard]] const CatalogEntry &catalogEntry(Pattern pattern); // embedded, always there
+[[nodiscard]] const CatalogEntry& catalogEntry(Pattern pattern); // embedded, always there
 
 } // namespace fusescope

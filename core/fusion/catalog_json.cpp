@@ -38,7 +38,8 @@ bool patternOf(std::string_view id, Pattern& out) {
 
 Result<CatalogEntry> parseCatalogEntry(std::string_view json, std::string_view where) {
     const std::string place(where);
-    constexpr const char* kExpected = "a catalogue entry (JSON with id, title, formula, before, after, change, numerics)";
+    constexpr const char* kExpected =
+        "a catalogue entry (JSON with id, title, formula, before, after, change, numerics)";
     simdjson::dom::parser parser;
     simdjson::dom::element root;
     if (parser.parse(json.data(), json.size()).get(root) != simdjson::SUCCESS)
@@ -60,7 +61,8 @@ Result<CatalogEntry> parseCatalogEntry(std::string_view json, std::string_view w
     entry.numerics = textOf(object, "numerics");
     entry.fused_kernels = textsOf(object, "fused_kernels");
     entry.fused_ops = textsOf(object, "fused_ops");
-    if (entry.title.empty() || entry.formula.empty() || entry.before.empty() || entry.after.empty() || entry.change.empty())
+    if (entry.title.empty() || entry.formula.empty() || entry.before.empty() || entry.after.empty() ||
+        entry.change.empty())
         return Error{ErrorCode::WrongFormat, kExpected, "an object without one of these texts", place};
     if (entry.numerics != "bitwise" && entry.numerics != "framework order" && entry.numerics != "one rounding")
         return Error{ErrorCode::WrongFormat, "bitwise, framework order or one rounding as numerics",

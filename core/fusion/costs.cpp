@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Durations, costs as run, and the GPU's waits. A wait counts for an instance when it lies right before one of its kernels,
-// the first left out: those are the launches that a fused kernel does without.
+// Durations, costs as run, and the GPU's waits. A wait counts for an instance when it lies right before one of its
+// kernels, the first left out: those are the launches that a fused kernel does without.
 #include "core/cost/roofline.h"
 #include "core/fusion/instances.h"
 #include "core/fusion/predict.h"
@@ -58,7 +58,8 @@ void addCosts(const FusionInput& input, std::vector<Draft>& drafts) {
         bool first = true;
         for (const std::vector<KernelId>* side : {&instance.forward, &instance.backward}) {
             for (const KernelId k : *side) {
-                const auto dur = static_cast<double>(input.trace->slices.dur[input.trace->kernels.slice[k.index()].index()]);
+                const auto dur =
+                    static_cast<double>(input.trace->slices.dur[input.trace->kernels.slice[k.index()].index()]);
                 (side == &instance.forward ? instance.forward_ns : instance.backward_ns) += std::max(0.0, dur);
                 if (input.kernel_costs != nullptr && k.index() < input.kernel_costs->size())
                     addCost(instance.now, (*input.kernel_costs)[k.index()], first);

@@ -67,7 +67,8 @@ void addRange(Range& sum, const Range& one) {
     sum.high += one.high;
 }
 
-Finding findingOf(const FusionInput& input, const StepOps* trace, Pattern pattern, const std::vector<const Draft*>& drafts) {
+Finding findingOf(const FusionInput& input, const StepOps* trace, Pattern pattern,
+                  const std::vector<const Draft*>& drafts) {
     Finding finding;
     finding.id = std::string(idOf(pattern));
     finding.pattern = pattern;
@@ -134,9 +135,11 @@ void findConflicts(std::vector<Finding>& findings) {
         for (std::size_t b = 0; b < findings.size(); ++b) {
             if (a == b) continue;
             std::vector<KernelId> both;
-            std::set_intersection(kernels[a].begin(), kernels[a].end(), kernels[b].begin(), kernels[b].end(), std::back_inserter(both));
+            std::set_intersection(kernels[a].begin(), kernels[a].end(), kernels[b].begin(), kernels[b].end(),
+                                  std::back_inserter(both));
             std::vector<NodeId> shared;
-            std::set_intersection(nodes[a].begin(), nodes[a].end(), nodes[b].begin(), nodes[b].end(), std::back_inserter(shared));
+            std::set_intersection(nodes[a].begin(), nodes[a].end(), nodes[b].begin(), nodes[b].end(),
+                                  std::back_inserter(shared));
             if (!both.empty() || !shared.empty()) findings[a].conflicts.push_back(findings[b].id);
         }
 }
@@ -182,8 +185,8 @@ std::vector<Finding> findFusions(const FusionInput& input) {
         use.link = nullptr;
         use.kernel_costs = nullptr;
     }
-    std::vector<Draft> drafts = joinMatches(use, graph ? &*graph : nullptr, graph ? &in_graph : nullptr, trace ? &*trace : nullptr,
-                                            trace ? &in_trace : nullptr);
+    std::vector<Draft> drafts = joinMatches(use, graph ? &*graph : nullptr, graph ? &in_graph : nullptr,
+                                            trace ? &*trace : nullptr, trace ? &in_trace : nullptr);
     if (trace) addBackward(*trace, drafts);
     addCosts(use, drafts);
     dropSmallWaits(drafts);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the matcher found: instances in the graph and in the step, findings with evidence and a predicted saving, the plan.
+// What the matcher found: instances in the graph and in the step, findings with evidence and a predicted saving, the
+// plan.
 #pragma once
 
 #include "core/base/ids.h"
@@ -19,78 +20,81 @@ namespace fusescope {
 enum class FusionState : std::uint8_t { Unfused, Partial, Fused };
 enum class Verdict : std::uint8_t { WorthIt, Marginal, NotBeneficial, AlreadyFused };
 [[nodiscard]] std::string_view nameOf(FusionState state) noexcept; // "unfused" ...
-[[nodiscard]] std::string_view nameOf(Verdict verdict) noexcept;   // "worth it", "marginal", "not beneficial", "already fused"
+[[nodiscard]] std::string_view
+nameOf(Verdict verdict) noexcept; // "worth it", "marginal", "not beneficial", "already fused"
 
-struct Range { double low = 0, expected = 0, high = 0; };
+struct Range {
+    double low = 0, expected = 0, high = 0;
+};
 
 // One occurrence of a pattern in the analysed step (or in the graph, when there is no trace).
 struct Instance {
     Pattern pattern = Pattern::PointwiseChain;
     FusionState state = FusionState::Unfused;
-    ModuleId module;                        // innermost module that holds all of it
-    std::vector<NodeId> nodes;              // graph nodes, topological; empty when matched on the trace alone
+    ModuleId module;                         // innermost module that holds all of it
+    std::vector<NodeId> nodes;               // graph nodes, topological; empty when matched on the trace alone
     std::vector<KernelId> forward, backward; // kernels of the analysed step, in time order
-    double forward_ns = 0, backward_ns = 0; // sum of their durations
-    double idle_ns = 0;                     // GPU waits between them, where that is what the region costs (else 0)
-    Range predicted_ns, saving_ns;          // of forward_ns + backward_ns + idle_ns
-    OpCost now;                             // forward + backward, as run (sum over kernels, or nodes without a trace)
-    OpCost fused;                           // forward + backward, as one kernel each: external inputs and outputs only
-    int fused_kernels = 1;                  // kernels when fused, forward + backward
+    double forward_ns = 0, backward_ns = 0;  // sum of their durations
+    double idle_ns = 0;                      // GPU waits between them, where that is what the region costs (else 0)
+    Range predicted_ns, saving_ns;           // of forward_ns + backward_ns + idle_ns
+    OpCost now;                              // forward + backward, as run (sum over kernels, or nodes without a trace)
+    OpCost fused;                            // forward + backward, as one kernel each: external inputs and outputs only
+    int fused_kernels = 1;                   // kernels when fused, forward + backward
     bool from_graph = false, from_trace = false;
-    std::string shape;                      // "4096x4096 bf16"
-    std::string note;                       // near-miss or dtype remark
+    std::string shape; // "4096x4096 bf16"
+    std::string note;  // near-miss or dtype remark
 };
 
 struct Finding {
-    std::string id;                 // stable: "rms_norm", "pointwise_chain.1"
+    std::string id; // stable: "rms_norm", "pointwise_chain.1"
     Pattern pattern = Pattern::PointwiseChain;
     FusionState state = FusionState::Unfused;
-    std::vector<int> signals;       // ascending, of 1..4 (article, section 4)
+    std::vector<int> signals;                 // ascending, of 1..4 (article, section 4)
     std::vector<std::string> signal_evidence; // one sentence per entry of signals
     std::vector<Instance> instances;
-    double kernels_now = 0;         // per instance, forward + backward (mean)
+    double kernels_now = 0; // per instance, forward + backward (mean)
     double kernels_fused = 0;
-    double time_ns = 0;             // per step, all instances, forward + backward + idle_ns
-    double idle_ns = 0;             // part of time_ns: the GPU waits for launches between these kernels (0: it does not)
-    Range predicted_ns;             // per step once fused
-    Range saving_ns;                // time - predicted, 0 <= saving <= time
-    double step_share = 0;          // expected saving / step time; 0 without a trace
+    double time_ns = 0;    // per step, all instances, forward + backward + idle_ns
+    double idle_ns = 0;    // part of time_ns: the GPU waits for launches between these kernels (0: it does not)
+    Range predicted_ns;    // per step once fused
+    Range saving_ns;       // time - predicted, 0 <= saving <= time
+    double step_share = 0; // expected saving / step time; 0 without a trace
     double bytes_now = 0, bytes_fused = 0; // per step
-    bool time_estimated = false;    // no trace: times come from the roofline
+    bool time_estimated = false;           // no trace: times come from the roofline
     Verdict verdict = Verdict::Marginal;
-    std::vector<std::string> reasons;   // plain sentences: why this saving, why this verdict
+    std::vector<std::string> reasons;     // plain sentences: why this saving, why this verdict
     std::vector<std::string> near_misses; // "pow_1: mean does not average over the last dimension alone"
-    std::vector<std::string> conflicts; // ids of findings that share kernels or nodes
-    std::vector<std::string> modules;   // module paths, folds as "model.layers.*.mlp"
-    std::vector<std::string> source;    // "modeling_qwen3.py:63"
+    std::vector<std::string> conflicts;   // ids of findings that share kernels or nodes
+    std::vector<std::string> modules;     // module paths, folds as "model.layers.*.mlp"
+    std::vector<std::string> source;      // "modeling_qwen3.py:63"
 };
 
-// Findings overlap as wholes (four of nine RMSNorms also belong to add + norm), so the plan chooses among instances: no two
-// chosen instances share a kernel or a node, and a finding takes part with those of its instances that were chosen.
+// Findings overlap as wholes (four of nine RMSNorms also belong to add + norm), so the plan chooses among instances: no
+// two chosen instances share a kernel or a node, and a finding takes part with those of its instances that were chosen.
 struct PlanPart {
     std::string finding;                  // id
     std::vector<std::uint32_t> instances; // chosen ones, indices into Finding::instances
     Range saving_ns;                      // of these
 };
-struct Plan { // the best set of instances that do not overlap
-    std::vector<std::string> findings;  // ids, by saving within the plan
-    std::vector<PlanPart> parts;        // parallel to findings
-    double step_ns = 0;                 // measured
+struct Plan {                          // the best set of instances that do not overlap
+    std::vector<std::string> findings; // ids, by saving within the plan
+    std::vector<PlanPart> parts;       // parallel to findings
+    double step_ns = 0;                // measured
     Range predicted_step_ns;
 };
 
 struct FusionInput { // either of trace (with link and costs) and graph may be null, not both
-    const TraceStore *trace = nullptr;
-    const Link *link = nullptr;
-    const std::vector<OpCost> *kernel_costs = nullptr; // parallel to trace->kernels
-    const ModelGraph *graph = nullptr;
+    const TraceStore* trace = nullptr;
+    const Link* link = nullptr;
+    const std::vector<OpCost>* kernel_costs = nullptr; // parallel to trace->kernels
+    const ModelGraph* graph = nullptr;
     DeviceSpec device;
-    std::int16_t step = -1;   // analysed step, -1: the trace has none (all kernels are taken as one)
-    double step_ns = 0;       // wall time of that step
+    std::int16_t step = -1; // analysed step, -1: the trace has none (all kernels are taken as one)
+    double step_ns = 0;     // wall time of that step
 };
 
 // Findings ranked by expected saving (already fused ones last).
-[[nodiscard]] std::vector<Finding> findFusions(const FusionInput &input);
-[[nodiscard]] Plan makePlan(const std::vector<Finding> &findings, double step_ns);
+[[nodiscard]] std::vector<Finding> findFusions(const FusionInput& input);
+[[nodiscard]] Plan makePlan(const std::vector<Finding>& findings, double step_ns);
 
 } // namespace fusescope

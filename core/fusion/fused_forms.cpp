@@ -62,7 +62,8 @@ bool ranUnfused(const StepOps& trace, const CatalogEntry& entry, const StepOp& o
     for (const KernelId kernel : op.kernels) {
         const std::string_view name = trace.trace().nameOf(trace.trace().kernels.slice[kernel.index()]);
         if (isFusedKernel(entry, name)) return false;
-        softmax = softmax || name.find("oftMax") != std::string_view::npos || name.find("softmax") != std::string_view::npos;
+        softmax =
+            softmax || name.find("oftMax") != std::string_view::npos || name.find("softmax") != std::string_view::npos;
     }
     return softmax;
 }

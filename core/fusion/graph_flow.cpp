@@ -7,6 +7,9 @@
 namespace fusescope::fusion {
 namespace {
 
+// Bounds for hostile graphs: real values have a handful of users and are viewed a handful of times.
+constexpr std::size_t kMostUsers = 256, kMostViews = 1024;
+
 bool isTrue(std::string_view text) { return text == "True" || text == "true" || text == "1"; }
 
 OpCode codeOfNode(const OpGraph& ops, NodeId node) {
@@ -52,39 +55,49 @@ void sortNodes(std::vector<NodeId>& nodes) {
 GraphFlow::GraphFlow(const ModelGraph& graph) : graph_(graph) {
     codes_.reserve(graph.ops.nodes.size());
     for (std::size_t i = 0; i < graph.ops.nodes.size(); ++i) codes_.push_back(codeOfNode(graph.ops, NodeId(i)));
+    bases_.reserve(graph.ops.values.size());
+    for (std::size_t v = 0; v < graph.ops.values.size(); ++v) bases_.emplace_back(v);
+    // Nodes are in execution order, so what a view looks at is known before the view.
+    for (std::size_t i = 0; i < graph.ops.nodes.size(); ++i) {
+        const ValueId from = in(NodeId(i), 0), to = out(NodeId(i));
+        if (codes_[i] == OpCode::View && from.valid() && to.valid()) bases_[to.index()] = bases_[from.index()];
+    }
 }
 
 NodeId GraphFlow::producer(ValueId value) const { return value.valid() ? graph_.ops.at(value).producer : NodeId{}; }
 
-ValueId GraphFlow::base(ValueId value) const {
-    std::vector<NodeId> passed;
-    return base(value, passed);
-}
+ValueId GraphFlow::base(ValueId value) const { return value.valid() ? bases_[value.index()] : value; }
 
 ValueId GraphFlow::base(ValueId value, std::vector<NodeId>& passed) const {
-    // Each step goes to an earlier node, so this ends.
-    while (value.valid()) {
+    const ValueId end = base(value);
+    while (value.valid() && value != end && passed.size() < kMostViews) {
         const NodeId node = producer(value);
-        if (!node.valid() || code(node) != OpCode::View) break;
-        const ValueId before = in(node, 0);
-        if (!before.valid()) break;
         passed.push_back(node);
-        value = before;
+        value = in(node, 0);
     }
-    return value;
+    return end;
+}
+
+std::vector<NodeId> GraphFlow::consumersOnce(ValueId value) const {
+    const auto all = graph_.ops.consumersOf(value); // a node appears once per use
+    std::vector<NodeId> once(all.begin(), all.size() <= kMostUsers ? all.end() : all.begin() + kMostUsers);
+    sortNodes(once);
+    return once;
 }
 
 std::vector<NodeId> GraphFlow::users(ValueId value) const {
     std::vector<NodeId> found;
     std::vector<ValueId> open{value};
-    while (!open.empty()) {
+    while (!open.empty() && found.size() < kMostUsers) {
         const ValueId v = open.back();
         open.pop_back();
         if (!v.valid()) continue;
-        for (const NodeId user : graph_.ops.consumersOf(v)) {
+        for (const NodeId user : consumersOnce(v)) {
             if (code(user) == OpCode::Ignored) continue;
-            if (code(user) == OpCode::View) open.push_back(out(user));
-            else found.push_back(user);
+            if (code(user) != OpCode::View)
+                found.push_back(user);
+            else if (in(user, 0) == v)
+                open.push_back(out(user)); // else only its shape is taken (view_as)
         }
     }
     sortNodes(found);
@@ -98,13 +111,13 @@ NodeId GraphFlow::onlyUser(ValueId value) const {
 
 bool GraphFlow::leavesGraph(ValueId value) const {
     std::vector<ValueId> open{value};
-    while (!open.empty()) {
+    for (std::size_t seen = 0; !open.empty() && seen < kMostViews; ++seen) {
         const ValueId v = open.back();
         open.pop_back();
         if (!v.valid()) continue;
         if (graph_.ops.at(v).is_graph_output) return true;
-        for (const NodeId user : graph_.ops.consumersOf(v))
-            if (code(user) == OpCode::View) open.push_back(out(user));
+        for (const NodeId user : consumersOnce(v))
+            if (code(user) == OpCode::View && in(user, 0) == v) open.push_back(out(user));
     }
     return false;
 }

@@ -50,14 +50,18 @@ public:
     [[nodiscard]] std::string leak(const std::vector<NodeId>& inner, const std::vector<NodeId>& all) const;
 
 private:
+    [[nodiscard]] std::vector<NodeId> consumersOnce(ValueId value) const;
+
     const ModelGraph& graph_;
     std::vector<OpCode> codes_;
+    std::vector<ValueId> bases_; // per value
 };
 
 [[nodiscard]] double elements(const TensorMeta& meta) noexcept; // 0 when dynamic
 [[nodiscard]] bool sameSizes(const TensorMeta& a, const TensorMeta& b) noexcept;
 [[nodiscard]] double lastSize(const TensorMeta& meta) noexcept;
-[[nodiscard]] std::optional<double> numberIn(std::string_view text) noexcept; // "1e-06", "[-1]" -> -1; none: not one number
+[[nodiscard]] std::optional<double>
+numberIn(std::string_view text) noexcept; // "1e-06", "[-1]" -> -1; none: not one number
 void sortNodes(std::vector<NodeId>& nodes);
 
 } // namespace fusescope::fusion

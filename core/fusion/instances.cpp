@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trace says what ran, so its matches come first. A graph match joins one of them by the kernels linked to its nodes,
-// else by module, else by order when both sides count alike. A graph match that ran (its nodes have kernels) stands alone;
-// one without kernels stands only if the trace shows no pattern at all.
+// else by module, else by order when both sides count alike. A graph match that ran (its nodes have kernels) stands
+// alone; one without kernels stands only if the trace shows no pattern at all.
 #include "core/fusion/instances.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 
 namespace fusescope::fusion {
@@ -109,12 +110,15 @@ void pairWithGraph(const Link& link, std::vector<Draft>& drafts, std::vector<Gra
         if (best != votes.end()) joinNodes(draft, graph[best->first]);
     }
     if (link.modules_from_graph) {
+        std::map<std::pair<Pattern, std::uint32_t>, std::deque<GraphSide*>> waiting;
+        for (GraphSide& side : graph)
+            if (!side.used) waiting[{side.match->pattern, side.module.value}].push_back(&side);
         for (Draft& draft : drafts) {
             if (draft.instance.from_graph || !draft.instance.module.valid()) continue;
-            const auto same = std::find_if(graph.begin(), graph.end(), [&](const GraphSide& side) {
-                return !side.used && side.match->pattern == draft.instance.pattern && side.module == draft.instance.module;
-            });
-            if (same != graph.end()) joinNodes(draft, *same);
+            const auto same = waiting.find({draft.instance.pattern, draft.instance.module.value});
+            if (same == waiting.end() || same->second.empty()) continue;
+            joinNodes(draft, *same->second.front());
+            same->second.pop_front();
         }
     }
     for (std::size_t p = 0; p < kPatternCount; ++p) {
@@ -147,7 +151,8 @@ void foldRecomputed(const StepOps& trace, const std::vector<Match>& matches, std
         original.instance.backward.insert(original.instance.backward.end(), drafts[i].instance.forward.begin(),
                                           drafts[i].instance.forward.end());
         original.recomputed += 1;
-        if (original.instance.note.empty()) original.instance.note = "computed again in the backward pass (checkpointing)";
+        if (original.instance.note.empty())
+            original.instance.note = "computed again in the backward pass (checkpointing)";
         folded[i] = true;
     }
     std::vector<Draft> kept;
@@ -198,8 +203,10 @@ std::vector<Draft> joinMatches(const FusionInput& input, const GraphFlow* graph,
                 draft.instance.module = moduleOfKernels(*input.link, side.kernels);
             for (const KernelId k : side.kernels) {
                 const CpuOpId op = input.link->kernels[k.index()].op;
-                const std::uint32_t row = op.valid() ? trace->rowOf(input.trace->cpu_ops.slice[op.index()]) : StepOps::kNone;
-                if (row != StepOps::kNone && (draft.rows.empty() || draft.rows.back() != row)) draft.rows.push_back(row);
+                const std::uint32_t row =
+                    op.valid() ? trace->rowOf(input.trace->cpu_ops.slice[op.index()]) : StepOps::kNone;
+                if (row != StepOps::kNone && (draft.rows.empty() || draft.rows.back() != row))
+                    draft.rows.push_back(row);
             }
             drafts.push_back(std::move(draft));
         }
@@ -207,6 +214,15 @@ std::vector<Draft> joinMatches(const FusionInput& input, const GraphFlow* graph,
             for (Draft& draft : drafts)
                 if (!draft.instance.from_graph) nodesFromKernels(*input.link, draft.instance);
     }
+    // In the order of the step, whichever matcher found them.
+    std::stable_sort(drafts.begin(), drafts.end(), [](const Draft& a, const Draft& b) {
+        const Instance &x = a.instance, &y = b.instance;
+        if (x.forward.empty() || y.forward.empty()) {
+            if (x.forward.empty() != y.forward.empty()) return y.forward.empty();
+            return !x.nodes.empty() && !y.nodes.empty() && x.nodes.front() < y.nodes.front();
+        }
+        return x.forward.front() < y.forward.front();
+    });
     for (Draft& draft : drafts) {
         std::sort(draft.rows.begin(), draft.rows.end());
         draft.rows.erase(std::unique(draft.rows.begin(), draft.rows.end()), draft.rows.end());

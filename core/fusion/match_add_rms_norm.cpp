@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Residual add and the RMSNorm that reads its sum: the sum is written once (it is the next residual) and never read back.
+// Residual add and the RMSNorm that reads its sum: the sum is written once (it is the next residual) and never read
+// back.
 #include "core/fusion/matchers.h"
 
 #include <algorithm>
@@ -28,7 +29,8 @@ void matchAddRmsNorm(const GraphFlow& graph, Matches& out) {
         if (!sumsTensors(graph, add)) continue;
         // A view between them must not change what a row is (the norm of q after its projection is no residual).
         if (lastSize(graph.meta(graph.out(add))) != lastSize(graph.meta(input))) {
-            out.misses.push_back({Pattern::AddRmsNorm, graph.name(add), "the norm sees rows of another length than the sum"});
+            out.misses.push_back(
+                {Pattern::AddRmsNorm, graph.name(add), "the norm sees rows of another length than the sum"});
             continue;
         }
         Match match = norm;

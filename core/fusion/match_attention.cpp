@@ -180,8 +180,10 @@ void matchAttention(const GraphFlow& graph, Matches& out) {
         Match match;
         match.pattern = Pattern::Attention;
         const std::string reason = attentionAt(graph, NodeId(n), match);
-        if (reason.empty()) out.found.push_back(std::move(match));
-        else if (reason != " ") out.misses.push_back({Pattern::Attention, graph.name(NodeId(n)), reason});
+        if (reason.empty())
+            out.found.push_back(std::move(match));
+        else if (reason != " ")
+            out.misses.push_back({Pattern::Attention, graph.name(NodeId(n)), reason});
     }
 }
 
@@ -191,8 +193,10 @@ void matchAttention(const StepOps& trace, Matches& out) {
         Match match;
         match.pattern = Pattern::Attention;
         const std::string reason = attentionAt(trace, i, match);
-        if (!match.kernels.empty() || !match.ops.empty()) out.found.push_back(std::move(match));
-        else if (!reason.empty()) out.misses.push_back({Pattern::Attention, trace.describe(*trace.at(i)), reason});
+        if (!match.kernels.empty() || !match.ops.empty())
+            out.found.push_back(std::move(match));
+        else if (!reason.empty())
+            out.misses.push_back({Pattern::Attention, trace.describe(*trace.at(i)), reason});
     }
 }
 

@@ -75,7 +75,8 @@ bool lossAt(const StepOps& trace, std::size_t loss, std::size_t last, Match& mat
         const std::size_t i = loss - back;
         const StepOp& op = *trace.at(i);
         if (op.code == OpCode::Linear || op.code == OpCode::Matmul) {
-            if (vocabulary > 0 && (outputsOf(trace, op) != vocabulary || vocabulary < kSmallestVocabulary)) return false;
+            if (vocabulary > 0 && (outputsOf(trace, op) != vocabulary || vocabulary < kSmallestVocabulary))
+                return false;
             takeOne(trace, i, match);
             for (std::size_t k = before.size(); k-- > 0;) takeOne(trace, before[k], match);
             for (std::size_t k = loss; k <= last; ++k) takeOne(trace, k, match);
@@ -114,8 +115,10 @@ void matchLinearCrossEntropy(const GraphFlow& graph, Matches& out) {
         Match match;
         match.pattern = Pattern::LinearCrossEntropy;
         const std::string reason = lossAt(graph, NodeId(n), match);
-        if (reason.empty()) out.found.push_back(std::move(match));
-        else if (reason != " ") out.misses.push_back({Pattern::LinearCrossEntropy, graph.name(NodeId(n)), reason});
+        if (reason.empty())
+            out.found.push_back(std::move(match));
+        else if (reason != " ")
+            out.misses.push_back({Pattern::LinearCrossEntropy, graph.name(NodeId(n)), reason});
     }
 }
 

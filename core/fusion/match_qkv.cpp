@@ -59,7 +59,10 @@ bool feedsAttention(const GraphFlow& g, NodeId from) {
 
 // --- trace ----------------------------------------------------------------------------------------------------------
 
-struct Shapes { double rows = 0, hidden = 0, width = 0; DType dtype = DType::Unknown; };
+struct Shapes {
+    double rows = 0, hidden = 0, width = 0;
+    DType dtype = DType::Unknown;
+};
 
 bool shapesOf(const StepOps& trace, const StepOp& op, Shapes& out) {
     const bool addmm = trace.nameOf(op) == "aten::addmm";
@@ -89,13 +92,17 @@ void matchQkvProjection(const GraphFlow& graph, Matches& out) {
         std::string reason;
         std::vector<double> widths;
         for (const Projection& p : all) widths.push_back(p.width);
-        const bool attention = std::all_of(all.begin(), all.end(), [&](const Projection& p) { return feedsAttention(graph, p.node); });
+        const bool attention =
+            std::all_of(all.begin(), all.end(), [&](const Projection& p) { return feedsAttention(graph, p.node); });
         if (!attention) continue;
-        if (all.size() > 3) reason = std::to_string(all.size()) + " projections read one input";
-        else if (!areHeads(widths)) reason = "the widths are not those of q, k and v";
+        if (all.size() > 3)
+            reason = std::to_string(all.size()) + " projections read one input";
+        else if (!areHeads(widths))
+            reason = "the widths are not those of q, k and v";
         for (const Projection& p : all) {
             if (p.bias != all.front().bias) reason = "only some of the projections have a bias";
-            if (graph.meta(p.weight).dtype != graph.meta(all.front().weight).dtype) reason = "the weights differ in type";
+            if (graph.meta(p.weight).dtype != graph.meta(all.front().weight).dtype)
+                reason = "the weights differ in type";
         }
         if (!reason.empty()) {
             out.misses.push_back({Pattern::QkvProjection, graph.name(all.front().node), reason});
@@ -112,7 +119,8 @@ void matchQkvProjection(const GraphFlow& graph, Matches& out) {
         for (const double w : widths) match.shape.width += w;
         found.push_back(std::move(match));
     }
-    std::sort(found.begin(), found.end(), [](const Match& a, const Match& b) { return a.nodes.front() < b.nodes.front(); });
+    std::sort(found.begin(), found.end(),
+              [](const Match& a, const Match& b) { return a.nodes.front() < b.nodes.front(); });
     out.found.insert(out.found.end(), found.begin(), found.end());
 }
 
@@ -146,7 +154,8 @@ void matchQkvProjection(const StepOps& trace, Matches& out) {
             if (v.rows != k.rows || v.hidden != k.hidden || q.rows != k.rows || q.hidden != k.hidden) continue;
             if (!areHeads({v.width, k.width, q.width})) continue;
             if (v.dtype != k.dtype || q.dtype != k.dtype) {
-                out.misses.push_back({Pattern::QkvProjection, trace.describe(*trace.at(linear[2])), "the inputs differ in type"});
+                out.misses.push_back(
+                    {Pattern::QkvProjection, trace.describe(*trace.at(linear[2])), "the inputs differ in type"});
                 continue;
             }
         } else if (!trace.by_kernel_name && !trace.at(linear[0])->args.empty()) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RMSNorm as HuggingFace writes it: cast up, square, mean over the last dimension, + eps, rsqrt, scale, cast down, weight.
+// RMSNorm as HuggingFace writes it: cast up, square, mean over the last dimension, + eps, rsqrt, scale, cast down,
+// weight.
 #include "core/fusion/matchers.h"
 
 #include <algorithm>
@@ -22,8 +23,7 @@ public:
         if (!statistics(root)) return false;
         if (!checkStatistics()) return true;
         if (!scaled(root)) return true;
-        weighted();
-        if (!checkTypes()) return true;
+        if (!weighted() || !checkTypes()) return true;
         finish();
         return true;
     }
@@ -81,25 +81,34 @@ private:
         } else {
             x_ = wide_;
         }
-        const NodeId next = g_.onlyUser(g_.out(scale_));
-        if (g_.code(next) == OpCode::Cast) {
-            down_ = next;
-            last_ = next;
-        }
-        return true;
+        const std::vector<NodeId> users = g_.users(g_.out(scale_));
+        for (const NodeId next : users)
+            if (g_.code(next) == OpCode::Cast) down_ = next;
+        if (down_.valid()) last_ = down_;
+        return onlyNext(scale_, down_);
     }
 
-    void weighted() {
-        const NodeId next = g_.onlyUser(g_.out(last_));
-        if (g_.code(next) != OpCode::Mul || g_.leavesGraph(g_.out(last_))) return;
-        for (std::size_t side = 0; side < 2; ++side) {
-            const ValueId w = g_.in(next, side);
-            if (!w.valid() || g_.base(g_.in(next, 1 - side)) != g_.out(last_)) continue;
-            const TensorMeta& meta = g_.meta(w);
-            if (meta.sizes.size() != 1 || lastSize(meta) != lastSize(g_.meta(wide_)) || !g_.isWeight(w)) continue;
-            weight_ = w;
-            apply_ = next;
+    // y = w * x: with it the norm ends; a norm without weight ends before.
+    bool weighted() {
+        for (const NodeId next : g_.users(g_.out(last_))) {
+            if (g_.code(next) != OpCode::Mul) continue;
+            for (std::size_t side = 0; side < 2; ++side) {
+                const ValueId w = g_.in(next, side);
+                if (!w.valid() || g_.base(g_.in(next, 1 - side)) != g_.out(last_)) continue;
+                const TensorMeta& meta = g_.meta(w);
+                if (meta.sizes.size() != 1 || lastSize(meta) != lastSize(g_.meta(wide_)) || !g_.isWeight(w)) continue;
+                weight_ = w;
+                apply_ = next;
+            }
         }
+        return onlyNext(last_, apply_);
+    }
+
+    // A result in the middle of the norm (next is the norm's own) may go nowhere else.
+    bool onlyNext(NodeId node, NodeId next) {
+        if (!next.valid()) return true;
+        const std::string why = g_.leak({node}, {next});
+        return why.empty() || miss(why);
     }
 
     bool checkTypes() {
@@ -108,8 +117,8 @@ private:
             return miss("the mean of squares is taken in " + std::string(shortName(g_.meta(wide_).dtype)) +
                         ", fused kernels take it in f32");
         if (down_.valid() && g_.meta(g_.out(down_)).dtype != in)
-            return miss(g_.name(down_) + " returns " + sizeText(g_.meta(g_.out(down_))) + " for " + sizeText(g_.meta(x_)) +
-                        " input");
+            return miss(g_.name(down_) + " returns " + sizeText(g_.meta(g_.out(down_))) + " for " +
+                        sizeText(g_.meta(x_)) + " input");
         if (weight_.valid() && g_.meta(weight_).dtype != in)
             return miss("the weight is " + sizeText(g_.meta(weight_)) + " and the input " + sizeText(g_.meta(x_)) +
                         ": a fused kernel would return another type");
@@ -157,8 +166,7 @@ private:
 bool isStatisticOf(const TensorMeta* small, const TensorMeta* meta) {
     if (small == nullptr || meta == nullptr) return true; // shapes not recorded
     if (small->sizes.size() != meta->sizes.size() || small->sizes.empty()) return false;
-    return small->sizes.back() == 1 &&
-           std::equal(small->sizes.begin(), small->sizes.end() - 1, meta->sizes.begin());
+    return small->sizes.back() == 1 && std::equal(small->sizes.begin(), small->sizes.end() - 1, meta->sizes.begin());
 }
 
 bool sameOrUnknown(const TensorMeta* a, const TensorMeta* b) {
@@ -202,17 +210,20 @@ std::string normAt(const StepOps& trace, std::size_t mean, Match& match, bool& f
     const TensorMeta* input = wide;
     if (first > 0 && trace.is(first - 1, OpCode::Cast)) {
         const TensorMeta* cast = tensorArg(*trace.at(first - 1), 0);
-        const bool widens = cast == nullptr || wide == nullptr || (lowPrecision(cast->dtype) && !lowPrecision(wide->dtype));
+        const bool widens =
+            cast == nullptr || wide == nullptr || (lowPrecision(cast->dtype) && !lowPrecision(wide->dtype));
         if (widens && sameOrUnknown(cast, wide)) {
             first -= 1;
             input = cast;
         }
     }
     if (wide != nullptr && lowPrecision(wide->dtype))
-        return "the mean of squares is taken in " + std::string(shortName(wide->dtype)) + ", fused kernels take it in f32";
+        return "the mean of squares is taken in " + std::string(shortName(wide->dtype)) +
+               ", fused kernels take it in f32";
 
     bool cast_back = false;
-    if (first != mean - 1 && trace.is(last + 1, OpCode::Cast) && sameOrUnknown(tensorArg(*trace.at(last + 1), 0), wide)) {
+    if (first != mean - 1 && trace.is(last + 1, OpCode::Cast) &&
+        sameOrUnknown(tensorArg(*trace.at(last + 1), 0), wide)) {
         last += 1;
         cast_back = true;
     }
@@ -220,8 +231,9 @@ std::string normAt(const StepOps& trace, std::size_t mean, Match& match, bool& f
         const StepOp& apply = *trace.at(last + 1);
         const TensorMeta *a = tensorArg(apply, 0), *b = tensorArg(apply, 1);
         if (a != nullptr && b != nullptr && a->sizes.size() > b->sizes.size()) std::swap(a, b);
-        const bool fits = a == nullptr || b == nullptr ||
-                          (a->sizes.size() == 1 && wide != nullptr && lastSize(*a) == lastSize(*wide) && b->sizes == wide->sizes);
+        const bool fits =
+            a == nullptr || b == nullptr ||
+            (a->sizes.size() == 1 && wide != nullptr && lastSize(*a) == lastSize(*wide) && b->sizes == wide->sizes);
         if (fits) {
             if (a != nullptr && input != nullptr && a->dtype != input->dtype && (cast_back || b->dtype == input->dtype))
                 return "the weight is " + sizeText(*a) + " and the input " + sizeText(*input) +
@@ -251,8 +263,10 @@ void matchRmsNorm(const GraphFlow& graph, Matches& out) {
         if (graph.code(NodeId(n)) != OpCode::Rsqrt) continue;
         GraphNorm norm(graph);
         if (!norm.find(NodeId(n))) continue;
-        if (norm.reason.empty()) out.found.push_back(std::move(norm.match));
-        else out.misses.push_back({Pattern::RmsNorm, graph.name(NodeId(n)), norm.reason});
+        if (norm.reason.empty())
+            out.found.push_back(std::move(norm.match));
+        else
+            out.misses.push_back({Pattern::RmsNorm, graph.name(NodeId(n)), norm.reason});
     }
 }
 
@@ -262,8 +276,10 @@ void matchRmsNorm(const StepOps& trace, Matches& out) {
         Match match;
         bool found = false;
         std::string reason = normAt(trace, i, match, found);
-        if (found) out.found.push_back(std::move(match));
-        else if (!reason.empty()) out.misses.push_back({Pattern::RmsNorm, trace.describe(*trace.at(i)), reason});
+        if (found)
+            out.found.push_back(std::move(match));
+        else if (!reason.empty())
+            out.misses.push_back({Pattern::RmsNorm, trace.describe(*trace.at(i)), reason});
     }
 }
 

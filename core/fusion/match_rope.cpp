@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RoPE by rotate_half: x * cos + cat(-x[half:], x[:half]) * sin. The rotations of q and k of one layer are one instance:
-// a fused kernel reads the tables once for both.
+// RoPE by rotate_half: x * cos + cat(-x[half:], x[:half]) * sin. The rotations of q and k of one layer are one
+// instance: a fused kernel reads the tables once for both.
 #include "core/fusion/matchers.h"
 
 #include <algorithm>
@@ -37,7 +37,8 @@ std::string rotationAt(const GraphFlow& g, NodeId cat, Rotation& found) {
     const NodeId neg = g.maker(g.in(cat, 0)), low = g.maker(g.in(cat, 1));
     if (g.code(neg) != OpCode::Neg || g.in(cat, 2).valid()) return " ";
     const NodeId high = g.maker(g.in(neg, 0));
-    if (!isHalf(g, high, false) || !isHalf(g, low, true)) return g.name(cat) + " does not join the two halves of a head";
+    if (!isHalf(g, high, false) || !isHalf(g, low, true))
+        return g.name(cat) + " does not join the two halves of a head";
     const ValueId x = g.base(g.in(high, 0));
     if (x != g.base(g.in(low, 0))) return g.name(cat) + " joins halves of two tensors";
     const NodeId rotated = g.onlyUser(g.out(cat));
@@ -49,7 +50,8 @@ std::string rotationAt(const GraphFlow& g, NodeId cat, Rotation& found) {
     if (g.code(straight) != OpCode::Mul) return g.name(sum) + " does not add x * cos";
     found.cos = otherOperand(g, straight, x);
     found.sin = otherOperand(g, rotated, g.out(cat));
-    if (!found.cos.valid() || !found.sin.valid()) return g.name(straight) + " multiplies another tensor than the one rotated";
+    if (!found.cos.valid() || !found.sin.valid())
+        return g.name(straight) + " multiplies another tensor than the one rotated";
     found.nodes = {high, low, neg, cat, rotated, straight, sum};
     sortNodes(found.nodes);
     const std::string leak = g.leak({high, low, neg, cat, rotated, straight}, found.nodes);
@@ -71,28 +73,31 @@ void addHeads(Geometry& shape, const TensorMeta& meta) {
     shape.q_len = static_cast<double>(meta.sizes[rank - 2]);
     shape.batch = rank > 3 ? static_cast<double>(meta.sizes[0]) : 1;
     const double heads = static_cast<double>(meta.sizes[rank - 3]);
-    if (shape.heads == 0) shape.heads = heads;
-    else shape.kv_heads += heads;
+    if (shape.heads == 0)
+        shape.heads = heads;
+    else
+        shape.kv_heads += heads;
 }
 
 bool isHalfOf(const TensorMeta& half, const TensorMeta& whole) {
-    return half.sizes.size() == whole.sizes.size() && !half.sizes.empty() && half.sizes.back() * 2 == whole.sizes.back() &&
+    return half.sizes.size() == whole.sizes.size() && !half.sizes.empty() &&
+           half.sizes.back() * 2 == whole.sizes.back() &&
            std::equal(half.sizes.begin(), half.sizes.end() - 1, whole.sizes.begin());
 }
 
 // neg: work position. True when mul, neg, cat, mul, add stand around it with fitting shapes.
 bool rotationAt(const StepOps& trace, std::size_t neg) {
-    if (neg == 0 || !trace.is(neg - 1, OpCode::Mul) || !trace.is(neg + 1, OpCode::Cat) || !trace.is(neg + 2, OpCode::Mul) ||
-        !trace.is(neg + 3, OpCode::Add))
+    if (neg == 0 || !trace.is(neg - 1, OpCode::Mul) || !trace.is(neg + 1, OpCode::Cat) ||
+        !trace.is(neg + 2, OpCode::Mul) || !trace.is(neg + 3, OpCode::Add))
         return false;
     const StepOp &straight = *trace.at(neg - 1), &minus = *trace.at(neg), &rotated = *trace.at(neg + 2),
-                  &sum = *trace.at(neg + 3);
+                 &sum = *trace.at(neg + 3);
     const TensorMeta *x = tensorArg(straight, 0), *half = tensorArg(minus, 0), *turned = tensorArg(rotated, 0),
                      *left = tensorArg(sum, 0), *right = tensorArg(sum, 1);
     if (x == nullptr || half == nullptr) return straight.args.empty();
     if (!isHalfOf(*half, *x)) return false;
-    return turned != nullptr && left != nullptr && right != nullptr && turned->sizes == x->sizes && left->sizes == x->sizes &&
-           right->sizes == x->sizes && left->dtype == x->dtype;
+    return turned != nullptr && left != nullptr && right != nullptr && turned->sizes == x->sizes &&
+           left->sizes == x->sizes && right->sizes == x->sizes && left->dtype == x->dtype;
 }
 
 } // namespace
@@ -103,8 +108,10 @@ void matchRope(const GraphFlow& graph, Matches& out) {
         if (graph.code(NodeId(n)) != OpCode::Cat) continue;
         Rotation rotation;
         const std::string reason = rotationAt(graph, NodeId(n), rotation);
-        if (reason.empty()) rotations.push_back(std::move(rotation));
-        else if (reason != " ") out.misses.push_back({Pattern::Rope, graph.name(NodeId(n)), reason});
+        if (reason.empty())
+            rotations.push_back(std::move(rotation));
+        else if (reason != " ")
+            out.misses.push_back({Pattern::Rope, graph.name(NodeId(n)), reason});
     }
     for (std::size_t i = 0; i < rotations.size(); ++i) {
         Match match;

@@ -68,12 +68,15 @@ void matchSwiGlu(const GraphFlow& graph, Matches& out) {
             match.nodes.push_back(mul);
             sortNodes(match.nodes);
             std::string reason;
-            if (!isProjection(graph, gate) || !isProjection(graph, up)) reason = "gate and up are no projections";
-            else if (!sameRows(graph.meta(gate), graph.meta(up))) reason = "gate and up differ in shape";
+            if (!isProjection(graph, gate) || !isProjection(graph, up))
+                reason = "gate and up are no projections";
+            else if (!sameRows(graph.meta(gate), graph.meta(up)))
+                reason = "gate and up differ in shape";
             else if (graph.meta(gate).dtype != graph.meta(up).dtype)
                 reason = "gate is " + std::string(shortName(graph.meta(gate).dtype)) + " and up " +
                          std::string(shortName(graph.meta(up).dtype));
-            else reason = graph.leak(inner, match.nodes);
+            else
+                reason = graph.leak(inner, match.nodes);
             if (!reason.empty()) {
                 out.misses.push_back({Pattern::SwiGlu, graph.name(mul), reason});
                 break;
@@ -89,8 +92,10 @@ void matchSwiGlu(const GraphFlow& graph, Matches& out) {
 void matchSwiGlu(const StepOps& trace, Matches& out) {
     for (std::size_t i = 0; i < trace.work.size(); ++i) {
         std::size_t act = i; // position of the operator that ends the activation
-        if (trace.is(i, OpCode::Sigmoid) && trace.is(i + 1, OpCode::Mul)) act = i + 1;
-        else if (!trace.is(i, OpCode::Silu)) continue;
+        if (trace.is(i, OpCode::Sigmoid) && trace.is(i + 1, OpCode::Mul))
+            act = i + 1;
+        else if (!trace.is(i, OpCode::Silu))
+            continue;
         // The projection of up may come first or in between.
         std::size_t mul = act + 1;
         if (trace.is(mul, OpCode::Linear) || trace.is(mul, OpCode::Matmul)) ++mul;
@@ -103,7 +108,8 @@ void matchSwiGlu(const StepOps& trace, Matches& out) {
             const TensorMeta *a = tensorArg(*product, 0), *b = tensorArg(*product, 1);
             if (a == nullptr || b == nullptr || a->sizes != gate->sizes || b->sizes != gate->sizes)
                 reason = "the product after silu has another shape";
-            else if (a->dtype != gate->dtype || b->dtype != gate->dtype) reason = "gate and up differ in type";
+            else if (a->dtype != gate->dtype || b->dtype != gate->dtype)
+                reason = "gate and up differ in type";
         }
         if (!reason.empty()) {
             out.misses.push_back({Pattern::SwiGlu, trace.describe(*trace.at(i)), reason});

@@ -14,12 +14,25 @@ enum class OpCode : std::uint8_t {
     View,    // the same elements under another shape; may copy when the layout asks for it (reshape, contiguous)
     Cast,    // _to_copy and its kin; also a plain copy in a trace
     Dropout,
-    Slice, Split, Cat,
-    Add, Sub, Mul, Div, Neg, Pow, Mean, Rsqrt, Sigmoid, Silu,
-    Softmax, LogSoftmax,
+    Slice,
+    Split,
+    Cat,
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Neg,
+    Pow,
+    Mean,
+    Rsqrt,
+    Sigmoid,
+    Silu,
+    Softmax,
+    LogSoftmax,
     Linear, // x W^T with a two-dimensional weight: linear, mm, addmm
     Matmul, // matmul of activations: matmul, bmm, baddbmm
-    NllLoss, CrossEntropy,
+    NllLoss,
+    CrossEntropy,
     Mask, // where, masked_fill
     Embedding,
 };

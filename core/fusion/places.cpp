@@ -79,8 +79,10 @@ std::string foldedPath(const std::string& path) {
         if (end == std::string::npos) end = path.size();
         std::string part = path.substr(at, end - at);
         const std::size_t dash = part.rfind('_');
-        if (digits(part)) part = "*";
-        else if (dash != std::string::npos && digits(part.substr(dash + 1))) part = part.substr(0, dash + 1) + "*"; // Qwen3MLP_3
+        if (digits(part))
+            part = "*";
+        else if (dash != std::string::npos && digits(part.substr(dash + 1)))
+            part = part.substr(0, dash + 1) + "*"; // Qwen3MLP_3
         out += part;
         if (end < path.size()) out += path[end];
         at = end + 1;
@@ -93,8 +95,10 @@ namespace {
 std::vector<std::string> partsOf(const std::string& path) {
     std::vector<std::string> parts{""};
     for (const char c : path) {
-        if (c == '.' || c == '/') parts.emplace_back(1, c); // the separator goes with what follows
-        else parts.back() += c;
+        if (c == '.' || c == '/')
+            parts.emplace_back(1, c); // the separator goes with what follows
+        else
+            parts.back() += c;
     }
     return parts;
 }
@@ -105,7 +109,9 @@ std::string whereAlike(const std::string& folded, const std::set<std::string>& m
     std::vector<std::vector<std::string>> all;
     for (const std::string& member : members) all.push_back(partsOf(member));
     for (std::size_t i = 0; i < out.size(); ++i) {
-        const bool alike = std::all_of(all.begin(), all.end(), [&](const auto& parts) { return parts.size() == out.size() && parts[i] == all.front()[i]; });
+        const bool alike = std::all_of(all.begin(), all.end(), [&](const auto& parts) {
+            return parts.size() == out.size() && parts[i] == all.front()[i];
+        });
         if (alike && !all.empty()) out[i] = all.front()[i];
     }
     std::string text;
@@ -116,7 +122,9 @@ std::string whereAlike(const std::string& folded, const std::set<std::string>& m
 } // namespace
 
 std::vector<std::string> modulesOf(const FusionInput& input, const std::vector<const Draft*>& drafts) {
-    const ModuleTree* tree = input.link != nullptr ? &input.link->modules : input.graph != nullptr ? &input.graph->modules : nullptr;
+    const ModuleTree* tree = input.link != nullptr    ? &input.link->modules
+                             : input.graph != nullptr ? &input.graph->modules
+                                                      : nullptr;
     std::vector<std::string> order;
     std::vector<std::set<std::string>> members;
     for (const Draft* draft : drafts) {
@@ -136,17 +144,20 @@ std::vector<std::string> modulesOf(const FusionInput& input, const std::vector<c
     return order;
 }
 
-std::vector<std::string> sourcesOf(const FusionInput& input, const StepOps* trace, const std::vector<const Draft*>& drafts) {
+std::vector<std::string> sourcesOf(const FusionInput& input, const StepOps* trace,
+                                   const std::vector<const Draft*>& drafts) {
     std::vector<std::string> out;
     for (const Draft* draft : drafts) {
         if (out.size() >= kMaxSources) break;
         if (input.graph != nullptr)
-            for (const NodeId node : draft->instance.nodes) addOnce(out, frameOfStack(input.graph->ops.strings.view(input.graph->ops.at(node).stack)));
+            for (const NodeId node : draft->instance.nodes)
+                addOnce(out, frameOfStack(input.graph->ops.strings.view(input.graph->ops.at(node).stack)));
     }
     if (out.empty() && trace != nullptr && !trace->by_kernel_name)
         for (const Draft* draft : drafts) {
             if (out.size() >= kMaxSources) break;
-            for (const std::uint32_t row : draft->rows) addOnce(out, frameAround(trace->trace(), trace->ops[row].slice));
+            for (const std::uint32_t row : draft->rows)
+                addOnce(out, frameAround(trace->trace(), trace->ops[row].slice));
         }
     if (out.size() > kMaxSources) out.resize(kMaxSources);
     return out;

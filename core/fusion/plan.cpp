@@ -26,7 +26,8 @@ std::vector<Candidate> candidatesOf(const std::vector<Finding>& findings) {
         for (std::size_t i = 0; i < findings[f].instances.size(); ++i) {
             const Instance& instance = findings[f].instances[i];
             if (instance.state == FusionState::Fused || instance.saving_ns.expected <= 0) continue;
-            out.push_back({static_cast<std::uint32_t>(f), static_cast<std::uint32_t>(i), instance.saving_ns.expected, {}});
+            out.push_back(
+                {static_cast<std::uint32_t>(f), static_cast<std::uint32_t>(i), instance.saving_ns.expected, {}});
         }
     }
     return out;
@@ -38,15 +39,15 @@ void findRivals(const std::vector<Finding>& findings, std::vector<Candidate>& ca
         const Instance& instance = findings[candidates[c].finding].instances[candidates[c].instance];
         for (const KernelId k : instance.forward) users[{0, k.value}].push_back(c);
         for (const KernelId k : instance.backward) users[{0, k.value}].push_back(c);
-        for (const NodeId n : instance.nodes) users[{1, n.value}].push_back(c);
+        // The same nodes run in every micro-batch and token: they are rivals only where nothing ran.
+        if (instance.forward.empty() && instance.backward.empty())
+            for (const NodeId n : instance.nodes) users[{1, n.value}].push_back(c);
     }
     for (const auto& [thing, list] : users) {
-        // Several micro-batches run the same nodes: of one finding only kernels make rivals.
+        (void)thing;
         for (const std::size_t a : list)
-            for (const std::size_t b : list) {
-                const bool same = candidates[a].finding == candidates[b].finding;
-                if (a != b && !(same && thing.first == 1)) candidates[a].rivals.push_back(b);
-            }
+            for (const std::size_t b : list)
+                if (a != b) candidates[a].rivals.push_back(b);
     }
     for (Candidate& candidate : candidates) {
         std::sort(candidate.rivals.begin(), candidate.rivals.end());
@@ -77,12 +78,14 @@ std::vector<std::vector<std::size_t>> groupsOf(const std::vector<Candidate>& can
     return groups;
 }
 
-void bestOf(const std::vector<Candidate>& candidates, const std::vector<std::size_t>& group, std::vector<bool>& chosen) {
+void bestOf(const std::vector<Candidate>& candidates, const std::vector<std::size_t>& group,
+            std::vector<bool>& chosen) {
     if (group.size() <= kSearched) {
         std::vector<std::uint32_t> against(group.size(), 0);
         for (std::size_t i = 0; i < group.size(); ++i)
             for (std::size_t j = 0; j < group.size(); ++j)
-                if (std::binary_search(candidates[group[i]].rivals.begin(), candidates[group[i]].rivals.end(), group[j]))
+                if (std::binary_search(candidates[group[i]].rivals.begin(), candidates[group[i]].rivals.end(),
+                                       group[j]))
                     against[i] |= 1U << j;
         std::uint32_t best = 0;
         double best_saving = -1;
@@ -103,9 +106,11 @@ void bestOf(const std::vector<Candidate>& candidates, const std::vector<std::siz
         return;
     }
     std::vector<std::size_t> order = group;
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return candidates[a].saving > candidates[b].saving; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return candidates[a].saving > candidates[b].saving; });
     for (const std::size_t c : order)
-        chosen[c] = std::none_of(candidates[c].rivals.begin(), candidates[c].rivals.end(), [&](std::size_t r) { return chosen[r]; });
+        chosen[c] = std::none_of(candidates[c].rivals.begin(), candidates[c].rivals.end(),
+                                 [&](std::size_t r) { return chosen[r]; });
 }
 
 } // namespace
@@ -127,7 +132,8 @@ Plan makePlan(const std::vector<Finding>& findings, double step_ns) {
         part.saving_ns.expected += saving.expected;
         part.saving_ns.high += saving.high;
     }
-    parts.erase(std::remove_if(parts.begin(), parts.end(), [](const PlanPart& p) { return p.instances.empty(); }), parts.end());
+    parts.erase(std::remove_if(parts.begin(), parts.end(), [](const PlanPart& p) { return p.instances.empty(); }),
+                parts.end());
     std::stable_sort(parts.begin(), parts.end(),
                      [](const PlanPart& a, const PlanPart& b) { return a.saving_ns.expected > b.saving_ns.expected; });
 

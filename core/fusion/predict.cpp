@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicted time of a fused kernel = what it must move / (bandwidth of a plain copy x the share its class reaches) + a floor,
-// or its tensor-core work / (peak x share), whichever is longer. The shares come from kernels measured on an H200
-// (tests/data/truth/kernels-peer-h200.json; copy 4.25 TB/s), low to high:
+// Predicted time of a fused kernel = what it must move / (bandwidth of a plain copy x the share its class reaches) + a
+// floor, or its tensor-core work / (peak x share), whichever is longer. The shares come from kernels measured on an
+// H200 (tests/data/truth/kernels-peer-h200.json; copy 4.25 TB/s), low to high:
 //   streaming        0.75  0.97  1.00   compiled SwiGLU 4.3 TB/s; eager elementwise 3.9-4.4
 //   strided          0.40  0.57  0.95   compiled RoPE 2.4 TB/s
 //   row reduction    0.50  0.80  1.00   F.rms_norm 2.4 and 3.2, compiled 3.4 TB/s
-//   column reduction 0.20  0.40  0.90   backward of F.rms_norm 0.8-1.8, compiled 0.4-0.9 TB/s; a tuned kernel reaches 0.9
-//   attention        0.27  0.40  0.54   of the bf16 peak forward: Flash 2, between, cuDNN
+//   column reduction 0.20  0.40  0.90   backward of F.rms_norm 0.8-1.8, compiled 0.4-0.9 TB/s; a tuned kernel reaches
+//   0.9 attention        0.27  0.40  0.54   of the bf16 peak forward: Flash 2, between, cuDNN
 //                    0.25  0.33  0.42   backward
 //   matmul           the rate at which the region's own matmuls run: 5% slower, as now, the best of them
-// Where whole steps were measured with norms, RoPE and SwiGLU swapped (8 and 36 layers, qwen3-8b-step-h200.json, whatif-*.json),
-// 0.86 to 0.91 of the kernel time that the shares above say goes came back as step time: the matmuls around run hotter, and
-// neighbours change layout. So for patterns that only move memory 0.9 of it is promised (0.8 low, 1.0 high).
-// A saving is never more than the region's own time, and waits count only where the GPU really waits.
+// Where whole steps were measured with norms, RoPE and SwiGLU swapped (8 and 36 layers, qwen3-8b-step-h200.json,
+// whatif-*.json), 0.86 to 0.91 of the kernel time that the shares above say goes came back as step time: the matmuls
+// around run hotter, and neighbours change layout. So for patterns that only move memory 0.9 of it is promised (0.8
+// low, 1.0 high). A saving is never more than the region's own time, and waits count only where the GPU really waits.
 #include "core/fusion/predict.h"
 
 #include "core/cost/roofline.h"
@@ -22,7 +22,9 @@
 namespace fusescope::fusion {
 namespace {
 
-struct Shares { double low, expected, high; };
+struct Shares {
+    double low, expected, high;
+};
 
 Shares sharesOf(const FusedPart& part) {
     switch (part.kind) {
@@ -52,14 +54,17 @@ Shares realised(Pattern pattern) {
 // Shortest time of any kernel on the GPU: start, one wave, end. The expected one is that of small fused norms.
 constexpr Shares kFloorNs{4000, 2000, 1500};
 
-struct MatmulRate { double now = 0, best = 0; }; // FLOP/s over the region's matmul kernels of one direction
+struct MatmulRate {
+    double now = 0, best = 0;
+}; // FLOP/s over the region's matmul kernels of one direction
 
 MatmulRate rateOf(const FusionInput& input, const std::vector<KernelId>& kernels) {
     MatmulRate rate;
     if (input.kernel_costs == nullptr || input.trace == nullptr) return rate;
     double flops = 0, ns = 0, largest = 0;
     for (const KernelId k : kernels)
-        if (k.index() < input.kernel_costs->size()) largest = std::max(largest, (*input.kernel_costs)[k.index()].tensor_flops);
+        if (k.index() < input.kernel_costs->size())
+            largest = std::max(largest, (*input.kernel_costs)[k.index()].tensor_flops);
     for (const KernelId k : kernels) {
         if (k.index() >= input.kernel_costs->size()) continue;
         const double f = (*input.kernel_costs)[k.index()].tensor_flops;
@@ -209,7 +214,8 @@ void predict(const FusionInput& input, Draft& draft) {
     }
 
     // Launches that go shorten the waits between the kernels, by what a launch costs and no more than the waits are.
-    const double launches = static_cast<double>(instance.forward.size() + instance.backward.size()) - instance.fused_kernels;
+    const double launches =
+        static_cast<double>(instance.forward.size() + instance.backward.size()) - instance.fused_kernels;
     const double wait = std::min(instance.idle_ns, std::max(0.0, launches) * input.device.launch_us * 1e3);
     const auto kernelSaving = [&](double predicted) { return std::clamp(time - predicted, 0.0, time); };
     // Low: half of the waiting stays (the launches before and after are slow too).
@@ -218,7 +224,8 @@ void predict(const FusionInput& input, Draft& draft) {
                           real.expected * kernelSaving(slow_to_fast.expected) + 0.8 * wait,
                           real.high * kernelSaving(slow_to_fast.high) + wait};
     const double all = time + instance.idle_ns;
-    instance.predicted_ns = {all - instance.saving_ns.high, all - instance.saving_ns.expected, all - instance.saving_ns.low};
+    instance.predicted_ns = {all - instance.saving_ns.high, all - instance.saving_ns.expected,
+                             all - instance.saving_ns.low};
 }
 
 } // namespace fusescope::fusion

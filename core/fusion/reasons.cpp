@@ -32,23 +32,30 @@ const char* const kRealised = "of the kernel time saved 90% (80-100%) is promise
 std::string basisOf(const FusionInput& input, const Finding& finding) {
     switch (finding.pattern) {
     case Pattern::Attention:
-        return "Predicted at 40% of the bf16 tensor peak forward and 33% backward (27-54% and 25-42%: Flash 2 to cuDNN as measured "
+        return "Predicted at 40% of the bf16 tensor peak forward and 33% backward (27-54% and 25-42%: Flash 2 to cuDNN "
+               "as measured "
                "on an H200), half of the products left out as causal where queries and keys are equally many.";
     case Pattern::QkvProjection:
-        return "The matmul work stays; one large matmul runs at about the rate of the three now, what goes is the second and "
+        return "The matmul work stays; one large matmul runs at about the rate of the three now, what goes is the "
+               "second and "
                "third read of the input and the additions of three input gradients.";
     case Pattern::LinearCrossEntropy:
-        return "The three matmuls stay; what goes is the f32 copy of the logits, the separate softmax, its zero-filled and cast "
-               "gradient. The low figure counts slower chunked matmuls and a weight gradient read and written for every chunk.";
+        return "The three matmuls stay; what goes is the f32 copy of the logits, the separate softmax, its zero-filled "
+               "and cast "
+               "gradient. The low figure counts slower chunked matmuls and a weight gradient read and written for "
+               "every chunk.";
     case Pattern::RmsNorm:
     case Pattern::AddRmsNorm:
         return "Forward predicted at 80% (50-100%) of the " + rateText(input.device) +
-               ", the backward with its weight gradient at 40% (20-90%): ready-made kernels are far from the limit there; " + kRealised;
+               ", the backward with its weight gradient at 40% (20-90%): ready-made kernels are far from the limit "
+               "there; " +
+               kRealised;
     case Pattern::Rope:
         return "Predicted at 57% (40-95%) of the " + rateText(input.device) +
                ": heads are read and written in short pieces; " + kRealised;
     default:
-        return "Predicted at 97% (75-100%) of the " + rateText(input.device) + ", plus 2 \xC2\xB5s a kernel; " + kRealised;
+        return "Predicted at 97% (75-100%) of the " + rateText(input.device) + ", plus 2 \xC2\xB5s a kernel; " +
+               kRealised;
     }
 }
 
@@ -75,7 +82,8 @@ Verdict verdictOf(const Finding& finding) noexcept {
 std::vector<std::string> reasonsOf(const FusionInput& input, const Finding& finding) {
     std::vector<std::string> out;
     if (finding.instances.empty()) {
-        out.push_back("Nothing matched; " + std::to_string(finding.near_misses.size()) + " place(s) look like it, see near misses.");
+        out.push_back("Nothing matched; " + std::to_string(finding.near_misses.size()) +
+                      " place(s) look like it, see near misses.");
         for (const std::string& miss : finding.near_misses) out.push_back("Near miss: " + miss + ".");
         return out;
     }
@@ -86,23 +94,30 @@ std::vector<std::string> reasonsOf(const FusionInput& input, const Finding& find
         if (instance.state == FusionState::Fused) ++fused;
     }
     if (finding.state == FusionState::Fused) {
-        out.push_back("All " + std::to_string(fused) + " are fused already" +
-                      (finding.time_estimated ? std::string(".") : ", " + formatDuration(finding.time_ns) + " a step."));
+        out.push_back(
+            "All " + std::to_string(fused) + " are fused already" +
+            (finding.time_estimated ? std::string(".") : ", " + formatDuration(finding.time_ns) + " a step."));
     } else {
         if (fused > 0)
             out.push_back(std::to_string(fused) + " of " + std::to_string(finding.instances.size()) +
                           " are fused already; the saving is that of the others.");
         if (finding.bytes_now > 0 && finding.bytes_fused > 0)
-            out.push_back(formatSignificant(finding.kernels_now) + " kernels move " + formatBytes(finding.bytes_now) + " a step in " +
-                          formatDuration(finding.time_ns) + (finding.time_estimated ? " (estimated)" : "") + "; " +
-                          formatSignificant(finding.kernels_fused) + " would move " + formatBytes(finding.bytes_fused) + ".");
-        if (finding.bytes_fused > 0) out.push_back(basisOf(input, finding));
+            out.push_back(formatSignificant(finding.kernels_now) + " kernels move " + formatBytes(finding.bytes_now) +
+                          " a step in " + formatDuration(finding.time_ns) +
+                          (finding.time_estimated ? " (estimated)" : "") + "; " +
+                          formatSignificant(finding.kernels_fused) + " would move " + formatBytes(finding.bytes_fused) +
+                          ".");
+        if (finding.bytes_fused > 0)
+            out.push_back(basisOf(input, finding));
         else
-            out.push_back("Shapes were not recorded (record_shapes=True): the fused kernel is taken to be as slow as the slowest "
-                          "of the kernels it replaces.");
+            out.push_back(
+                "Shapes were not recorded (record_shapes=True): the fused kernel is taken to be as slow as the slowest "
+                "of the kernels it replaces.");
         if (finding.idle_ns > 0)
-            out.push_back("The GPU waits " + formatDuration(finding.idle_ns) + " for launches between these kernels; a launch saved "
-                          "counts " + formatDuration(input.device.launch_us * 1e3) + ", never more than the wait.");
+            out.push_back("The GPU waits " + formatDuration(finding.idle_ns) +
+                          " for launches between these kernels; a launch saved "
+                          "counts " +
+                          formatDuration(input.device.launch_us * 1e3) + ", never more than the wait.");
         if (finding.time_estimated)
             out.push_back("No trace of it: times are estimates from the roofline, forward only.");
         switch (finding.verdict) {
@@ -112,10 +127,13 @@ std::vector<std::string> reasonsOf(const FusionInput& input, const Finding& find
             break;
         case Verdict::Marginal:
             out.push_back("Marginal: saves " + savingText(finding) +
-                          (finding.step_share > 0 ? ", " + formatPercent(finding.step_share) + " of the step (worth it from 1%)." : "."));
+                          (finding.step_share > 0
+                               ? ", " + formatPercent(finding.step_share) + " of the step (worth it from 1%)."
+                               : "."));
             break;
         case Verdict::NotBeneficial:
-            out.push_back("Not beneficial here: saves " + savingText(finding) + " of the region's " + formatDuration(finding.time_ns) +
+            out.push_back("Not beneficial here: saves " + savingText(finding) + " of the region's " +
+                          formatDuration(finding.time_ns) +
                           (finding.step_share > 0 ? ", " + formatPercent(finding.step_share) + " of the step." : "."));
             break;
         case Verdict::AlreadyFused: break;

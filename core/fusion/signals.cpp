@@ -118,30 +118,34 @@ void findSignals(const FusionInput& input, const std::vector<const Draft*>& draf
     if (fewest >= 3 && longest > 0 && longest < kSmallNs) {
         const double launch_ns = kernels * input.device.launch_us * 1e3;
         addSignal(finding, 1,
-                  formatSignificant(kernels / n) + " " + unit + " forward each time, the longest " + formatDuration(longest) +
-                      "; launching them costs the CPU " + formatDuration(launch_ns) + " a step against " +
-                      formatDuration(forward_ns) + " of GPU time (" + formatPercent(launch_ns / (launch_ns + forward_ns)) + ").");
+                  formatSignificant(kernels / n) + " " + unit + " forward each time, the longest " +
+                      formatDuration(longest) + "; launching them costs the CPU " + formatDuration(launch_ns) +
+                      " a step against " + formatDuration(forward_ns) + " of GPU time (" +
+                      formatPercent(launch_ns / (launch_ns + forward_ns)) + ").");
     }
     if (run >= 2)
         addSignal(finding, 2,
-                  std::to_string(run) + " memory-bound " + unit + " in a row, none above " + formatSignificant(intensity, 2) +
-                      " FLOP/byte: " + (finding.bytes_fused > 0 ? formatBytes(finding.bytes_now) + " a step through memory where " +
-                                                                      formatBytes(finding.bytes_fused) + " would do."
-                                                                : "each writes what the next reads."));
+                  std::to_string(run) + " memory-bound " + unit + " in a row, none above " +
+                      formatSignificant(intensity, 2) + " FLOP/byte: " +
+                      (finding.bytes_fused > 0 ? formatBytes(finding.bytes_now) + " a step through memory where " +
+                                                     formatBytes(finding.bytes_fused) + " would do."
+                                               : "each writes what the next reads."));
     std::set<std::string> layers;
     if (const ModuleTree* tree = treeOf(input))
         for (const Draft* draft : open)
             if (const ModuleId m = draft->instance.module; m.valid() && m.index() < tree->modules.size())
                 if (const std::string layer = layerOf(tree->at(m).path); !layer.empty()) layers.insert(layer);
     if (layers.size() >= 2)
-        addSignal(finding, 3, "The same in " + std::to_string(layers.size()) + " layers, " + std::to_string(open.size()) +
-                                  " times a step.");
+        addSignal(finding, 3,
+                  "The same in " + std::to_string(layers.size()) + " layers, " + std::to_string(open.size()) +
+                      " times a step.");
     else if (open.size() >= 2 && layers.empty())
         addSignal(finding, 3, "The same " + std::to_string(open.size()) + " times a step.");
 
     if (finding.pattern != Pattern::QkvProjection && fewest >= 2)
-        addSignal(finding, 4, "One formula, " + catalogEntry(finding.pattern).formula + ", in " +
-                                  formatSignificant(kernels / n) + " " + unit + ".");
+        addSignal(finding, 4,
+                  "One formula, " + catalogEntry(finding.pattern).formula + ", in " + formatSignificant(kernels / n) +
+                      " " + unit + ".");
 }
 
 } // namespace fusescope::fusion

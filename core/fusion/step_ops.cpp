@@ -23,7 +23,7 @@ bool isWrapper(std::string_view name) {
 // State of the walk down one CPU row.
 struct Place {
     std::uint32_t row = StepOps::kNone; // operator around
-    bool backward = false;               // inside an autograd node, and not in a module called from it
+    bool backward = false;              // inside an autograd node, and not in a module called from it
     bool recomputed = false;
 };
 
@@ -61,8 +61,9 @@ void StepOps::addOps() {
     std::vector<Place> places(slices.size());
     for (std::size_t i = 0; i < slices.size(); ++i) {
         const Category category = slices.category[i];
-        if (category != Category::CpuOp && category != Category::PythonFunction && category != Category::UserAnnotation &&
-            category != Category::CudaRuntime && category != Category::CudaDriver)
+        if (category != Category::CpuOp && category != Category::PythonFunction &&
+            category != Category::UserAnnotation && category != Category::CudaRuntime &&
+            category != Category::CudaDriver)
             continue;
         const SliceId parent = slices.parent[i];
         if (parent.valid() && parent.index() < i) places[i] = places[parent.index()];

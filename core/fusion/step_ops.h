@@ -16,7 +16,7 @@
 namespace fusescope::fusion {
 
 struct StepOp { // outermost operator of a module call, with everything below it
-    CpuOpId id;  // invalid: stands for a kernel without operator
+    CpuOpId id; // invalid: stands for a kernel without operator
     SliceId slice;
     OpCode code = OpCode::Other;
     bool recomputed = false;       // run again inside the backward pass (checkpointing)

@@ -21,7 +21,8 @@ std::vector<FusedPart> rmsNorm(const Geometry& s, double e, bool training) {
 std::vector<FusedPart> addRmsNorm(const Geometry& s, double e, bool training) {
     const double n = s.rows * s.width * e, w = s.width * e, r = s.rows * kStatistic;
     std::vector<FusedPart> parts{{KernelClass::RowReduction, false, 1, 2 * n + w, 2 * n + (training ? r : 0), 0}};
-    if (training) parts.push_back({KernelClass::ColumnReduction, true, 2, (s.residual_gradient ? 3 : 2) * n + w + r, n + w, 0});
+    if (training)
+        parts.push_back({KernelClass::ColumnReduction, true, 2, (s.residual_gradient ? 3 : 2) * n + w + r, n + w, 0});
     return parts;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a fused form has to move and compute: external inputs and outputs only (facts/D2: what is saved for the backward,
-// gradients of weights). Private to core/fusion.
+// What a fused form has to move and compute: external inputs and outputs only (facts/D2: what is saved for the
+// backward, gradients of weights). Private to core/fusion.
 #pragma once
 
 #include "core/fusion/match.h"
@@ -24,12 +24,13 @@ struct FusedPart { // one kernel, or a few that belong together
     bool backward = false;
     int kernels = 1;
     double read = 0, written = 0;
-    double flops = 0;        // on tensor cores
+    double flops = 0; // on tensor cores
     [[nodiscard]] double bytes() const noexcept { return read + written; }
 };
 
 // Parts of the fused form; empty when the shapes are not known or nothing is computed (already fused).
 // training: a backward pass follows. recomputed: how often the forward runs again in it.
-[[nodiscard]] std::vector<FusedPart> fusedParts(Pattern pattern, const Geometry& shape, bool training, int recomputed = 0);
+[[nodiscard]] std::vector<FusedPart> fusedParts(Pattern pattern, const Geometry& shape, bool training,
+                                                int recomputed = 0);
 
 } // namespace fusescope::fusion

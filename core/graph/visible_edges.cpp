@@ -145,7 +145,7 @@ private:
             if (alike)
                 text = std::to_string(values.size()) + " × " + text;
             else
-                text += " + " + std::to_string(values.size() - 1) + " more";
+                text.append(" + ").append(std::to_string(values.size() - 1)).append(" more");
         }
     }
 

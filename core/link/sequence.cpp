@@ -18,6 +18,7 @@ struct Maker { // a forward row with a sequence number
     std::int64_t sequence;
     SliceId slice;
     CpuOpId op;
+    std::uint32_t spelling;
 };
 
 // Comparable spelling of each distinct name, as small numbers.
@@ -73,20 +74,21 @@ struct Search {
             const Maker& maker = makers[i];
             if (forward_track.valid() && trackOf(maker) != forward_track) continue;
             if (trace.slices.ts[maker.slice.index()] > trace.slices.ts[node.index()]) continue;
-            if (spellings.ofForward(trace.slices.name[maker.slice.index()]) == wanted) return maker.op;
+            if (maker.spelling == wanted) return maker.op;
             if (!last.valid()) last = maker.op;
         }
         return last;
     }
 };
 
-std::vector<Maker> forwardMakers(const TraceStore& trace, const CpuContexts& contexts) {
+std::vector<Maker> forwardMakers(const TraceStore& trace, const CpuContexts& contexts, Spellings& spellings) {
     std::vector<Maker> makers;
     for (std::size_t row = 0; row < trace.cpu_ops.size(); ++row) {
         if (trace.cpu_ops.sequence[row] < 0 || trace.cpu_ops.fwd_thread[row] > 0) continue;
         const SliceId slice = trace.cpu_ops.slice[row];
         if (contexts.of(slice).node == CpuOpId(row)) continue; // an engine row
-        makers.push_back({trace.cpu_ops.sequence[row], slice, CpuOpId(row)});
+        makers.push_back(
+            {trace.cpu_ops.sequence[row], slice, CpuOpId(row), spellings.ofForward(trace.slices.name[slice.index()])});
     }
     std::sort(makers.begin(), makers.end(), [](const Maker& a, const Maker& b) {
         return a.sequence != b.sequence ? a.sequence < b.sequence : a.slice < b.slice;
@@ -97,16 +99,18 @@ std::vector<Maker> forwardMakers(const TraceStore& trace, const CpuContexts& con
 // Fwd thread id -> track that made most of the nodes.
 std::unordered_map<std::int64_t, TrackId> forwardTracks(Search& search) {
     const TraceStore& trace = search.trace;
+    constexpr std::size_t kEnough = 65536; // nodes asked per thread
+    std::unordered_map<std::int64_t, std::size_t> nodes;
     std::unordered_map<std::int64_t, std::unordered_map<std::uint32_t, std::uint64_t>> votes;
     for (std::size_t row = 0; row < trace.cpu_ops.size(); ++row) {
         const std::int64_t thread = trace.cpu_ops.fwd_thread[row];
         if (thread <= 0 || trace.cpu_ops.sequence[row] < 0) continue;
+        if (++nodes[thread] > kEnough) continue;
         const SliceId node = trace.cpu_ops.slice[row];
         const std::uint32_t wanted = search.spellings.ofBackward(trace.slices.name[node.index()]);
         const auto [begin, end] = search.rows(trace.cpu_ops.sequence[row]);
         for (std::size_t i = begin; i < end; ++i)
-            if (search.spellings.ofForward(trace.slices.name[search.makers[i].slice.index()]) == wanted)
-                ++votes[thread][search.trackOf(search.makers[i]).value];
+            if (search.makers[i].spelling == wanted) ++votes[thread][search.trackOf(search.makers[i]).value];
     }
     std::unordered_map<std::int64_t, TrackId> tracks;
     for (const auto& [thread, by_track] : votes) {
@@ -126,7 +130,9 @@ std::unordered_map<std::int64_t, TrackId> forwardTracks(Search& search) {
 
 std::vector<CpuOpId> forwardOps(const TraceStore& trace, const CpuContexts& contexts) {
     std::vector<CpuOpId> forward(trace.cpu_ops.size());
-    Search search{trace, forwardMakers(trace, contexts), Spellings(trace), std::size_t{1} << 30};
+    Spellings spellings(trace);
+    std::vector<Maker> makers = forwardMakers(trace, contexts, spellings);
+    Search search{trace, std::move(makers), std::move(spellings), std::size_t{1} << 26};
     const auto tracks = forwardTracks(search);
 
     std::vector<CpuOpId> last_node(trace.tracks.size()); // forward operator of the node that ran last, per thread

@@ -92,7 +92,7 @@ bool mayBeRope(OpKind kind) {
 
 OpKind kindOfWork(const WorkTables& t, const CpuContext* context, std::string_view kernel, const WorkLink& work) {
     if (work.phase == Phase::Communication) return OpKind::Communication;
-    if (work.phase == Phase::Loss && work.op.valid()) {
+    if (work.phase == Phase::Loss) {
         const OpKind kind = kindOf(opName(t.trace, work.op), {}, work.direction, kernel);
         return kind == OpKind::Matmul ? kind : OpKind::Loss;
     }

@@ -39,18 +39,23 @@ void timeBar(const Finding& f, std::string& out) {
     if (!(f.time_ns > 0)) return;
     const auto width = [&](double ns) { return std::clamp(ns / f.time_ns * 100, 0.0, 100.0); };
     const double now = 100, after = width(f.predicted_ns.expected);
-    const double low = width(std::min(f.predicted_ns.low, f.predicted_ns.high)), high = width(std::max(f.predicted_ns.low, f.predicted_ns.high));
-    out += fmt::format("<div class=\"bar\" role=\"img\" aria-label=\"{} now, {} predicted\"><i class=\"after\" style=\"width:{:.2f}%\"></i>"
+    const double low = width(std::min(f.predicted_ns.low, f.predicted_ns.high)),
+                 high = width(std::max(f.predicted_ns.low, f.predicted_ns.high));
+    out += fmt::format("<div class=\"bar\" role=\"img\" aria-label=\"{} now, {} predicted\"><i class=\"after\" "
+                       "style=\"width:{:.2f}%\"></i>"
                        "<i class=\"saved\" style=\"left:{:.2f}%;width:{:.2f}%\"></i>",
-                       esc(formatDuration(f.time_ns)), esc(formatDuration(f.predicted_ns.expected)), after, after, std::max(0.0, now - after));
-    if (high - low > 0.4) out += fmt::format("<i class=\"range\" style=\"left:{:.2f}%;width:{:.2f}%\"></i>", low, high - low);
+                       esc(formatDuration(f.time_ns)), esc(formatDuration(f.predicted_ns.expected)), after, after,
+                       std::max(0.0, now - after));
+    if (high - low > 0.4)
+        out += fmt::format("<i class=\"range\" style=\"left:{:.2f}%;width:{:.2f}%\"></i>", low, high - low);
     out += "</div>";
 }
 
 std::string shapesText(const Finding& f) {
     std::vector<std::string> shapes;
     for (const Instance& i : f.instances)
-        if (!i.shape.empty() && std::find(shapes.begin(), shapes.end(), i.shape) == shapes.end()) shapes.push_back(i.shape);
+        if (!i.shape.empty() && std::find(shapes.begin(), shapes.end(), i.shape) == shapes.end())
+            shapes.push_back(i.shape);
     std::string text;
     for (std::size_t i = 0; i < std::min<std::size_t>(shapes.size(), 3); ++i) text += (i > 0 ? ", " : "") + shapes[i];
     if (shapes.size() > 3) text += fmt::format(" and {} more", shapes.size() - 3);
@@ -59,15 +64,16 @@ std::string shapesText(const Finding& f) {
 
 std::string anchor(const std::string& id) {
     std::string text = "f-";
-    for (const char c : id.substr(0, 64)) text += (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ? c : '-';
+    for (const char c : id.substr(0, 64))
+        text += (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ? c : '-';
     return text;
 }
 
 void card(const Analysis& a, const Finding& f, std::string& out) {
     const CatalogEntry& entry = catalogEntry(f.pattern);
     const bool pays = f.verdict == Verdict::WorthIt || f.verdict == Verdict::Marginal;
-    out += fmt::format("<article class=\"card{}\" id=\"{}\"><header><h3>{}</h3>{}<span class=\"muted small\">{}</span>", pays ? " marked" : "",
-                       anchor(f.id), esc(entry.title), badge(f.verdict), esc(f.id));
+    out += fmt::format("<article class=\"card{}\" id=\"{}\"><header><h3>{}</h3>{}<span class=\"muted small\">{}</span>",
+                       pays ? " marked" : "", anchor(f.id), esc(entry.title), badge(f.verdict), esc(f.id));
     if (pays && f.saving_ns.expected > 0)
         out += fmt::format("<span class=\"gain\">saves {}{}</span>", esc(formatDuration(f.saving_ns.expected)),
                            f.step_share > 0 ? " · " + percent(f.step_share) + " of the step" : std::string());
@@ -76,13 +82,16 @@ void card(const Analysis& a, const Finding& f, std::string& out) {
 
     if (f.verdict != Verdict::AlreadyFused) {
         timeBar(f, out);
-        out += fmt::format("<div class=\"legend\"><span>now <b>{}</b></span><span>fused <b>{}</b></span><span>saving <b>{}</b>{}</span></div>",
+        out += fmt::format("<div class=\"legend\"><span>now <b>{}</b></span><span>fused <b>{}</b></span><span>saving "
+                           "<b>{}</b>{}</span></div>",
                            esc(formatDuration(f.time_ns)), esc(rangeText(f.predicted_ns)), esc(rangeText(f.saving_ns)),
                            f.time_estimated ? " – all times from the roofline, none measured" : "");
     }
     out += "<div class=\"facts\">";
-    fact(out, a.trace ? "Instances per step" : "Instances in the graph", formatCount(static_cast<std::int64_t>(f.instances.size())));
-    if (f.kernels_now > 0) fact(out, "Kernels per instance", meanCountText(f.kernels_now) + " → " + meanCountText(f.kernels_fused));
+    fact(out, a.trace ? "Instances per step" : "Instances in the graph",
+         formatCount(static_cast<std::int64_t>(f.instances.size())));
+    if (f.kernels_now > 0)
+        fact(out, "Kernels per instance", meanCountText(f.kernels_now) + " → " + meanCountText(f.kernels_fused));
     if (f.bytes_now > 0) fact(out, "Traffic per step", formatBytes(f.bytes_now) + " → " + formatBytes(f.bytes_fused));
     if (f.time_ns > 0) fact(out, a.trace ? "Time per step" : "Time, estimated", formatDuration(f.time_ns));
     fact(out, "Shapes", shapesText(f));
@@ -102,7 +111,8 @@ void card(const Analysis& a, const Finding& f, std::string& out) {
     }
     list(out, "Why this verdict", f.reasons);
     out += "</div><div>";
-    if (f.verdict != Verdict::AlreadyFused && !entry.change.empty()) out += "<h4>What to change</h4><p>" + esc(entry.change, 2000) + "</p>";
+    if (f.verdict != Verdict::AlreadyFused && !entry.change.empty())
+        out += "<h4>What to change</h4><p>" + esc(entry.change, 2000) + "</p>";
     if (!entry.before.empty() || !entry.after.empty()) {
         out += "<h4>Before and after</h4><ul>";
         if (!entry.before.empty()) out += "<li>now: " + esc(entry.before, 1200) + "</li>";
@@ -111,7 +121,8 @@ void card(const Analysis& a, const Finding& f, std::string& out) {
     }
     if (!entry.existing.empty()) {
         out += "<h4>Ready-made</h4><ul>";
-        for (const ExistingSolution& e : entry.existing) out += "<li><b>" + esc(e.name) + "</b> – " + esc(e.note) + "</li>";
+        for (const ExistingSolution& e : entry.existing)
+            out += "<li><b>" + esc(e.name) + "</b> – " + esc(e.note) + "</li>";
         out += "</ul>";
     }
     list(out, "Modules", f.modules, true);
@@ -119,29 +130,39 @@ void card(const Analysis& a, const Finding& f, std::string& out) {
     if (!f.conflicts.empty()) {
         out += "<h4>Shares kernels with</h4><p>";
         for (std::size_t i = 0; i < f.conflicts.size(); ++i)
-            out += fmt::format("{}<a href=\"#{}\">{}</a>", i > 0 ? ", " : "", anchor(f.conflicts[i]), esc(f.conflicts[i]));
+            out +=
+                fmt::format("{}<a href=\"#{}\">{}</a>", i > 0 ? ", " : "", anchor(f.conflicts[i]), esc(f.conflicts[i]));
         out += "</p>";
     }
     out += "</div></div></article>\n";
 }
 
 void planTable(const Analysis& a, std::string& out) {
-    out += "<div class=\"scroll\"><table><thead><tr><th>Finding</th><th>Verdict</th><th class=\"n\">Instances</th><th class=\"n\">Kernels each</th>"
-           "<th class=\"n\">Time</th><th class=\"n\">Fused</th><th>Saving</th><th class=\"n\">Of the step</th><th>In the plan</th></tr></thead><tbody>";
+    out += "<div class=\"scroll\"><table><thead><tr><th>Finding</th><th>Verdict</th><th class=\"n\">Instances</th><th "
+           "class=\"n\">Kernels each</th>"
+           "<th class=\"n\">Time</th><th class=\"n\">Fused</th><th>Saving</th><th class=\"n\">Of the step</th><th>In "
+           "the plan</th></tr></thead><tbody>";
     double most = 0;
     for (const Finding& f : a.findings) most = std::max(most, f.saving_ns.expected);
     for (const Finding& f : a.findings) {
         const bool planned = std::find(a.plan.findings.begin(), a.plan.findings.end(), f.id) != a.plan.findings.end();
-        out += fmt::format("<tr><td><a href=\"#{}\">{}</a></td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>"
-                           "<td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td><td>{}</td></tr>",
-                           anchor(f.id), esc(catalogEntry(f.pattern).title), badge(f.verdict), formatCount(static_cast<std::int64_t>(f.instances.size())),
-                           f.kernels_now > 0 ? meanCountText(f.kernels_now) + " → " + meanCountText(f.kernels_fused) : "–",
-                           f.time_ns > 0 ? formatDuration(f.time_ns) : "–",
-                           f.verdict == Verdict::AlreadyFused ? "–" : formatDuration(f.predicted_ns.expected),
-                           f.verdict == Verdict::AlreadyFused || !(most > 0) ? "–"
-                               : fmt::format("<span class=\"share wide\"><i style=\"width:{:.1f}%\"></i></span><b>{}</b>", f.saving_ns.expected / most * 100,
-                                             formatDuration(f.saving_ns.expected)),
-                           f.step_share > 0 ? percent(f.step_share) : "–", planned ? "yes" : f.conflicts.empty() ? "" : "overlaps");
+        out +=
+            fmt::format("<tr><td><a href=\"#{}\">{}</a></td><td>{}</td><td class=\"n\">{}</td><td "
+                        "class=\"n\">{}</td><td class=\"n\">{}</td>"
+                        "<td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td><td>{}</td></tr>",
+                        anchor(f.id), esc(catalogEntry(f.pattern).title), badge(f.verdict),
+                        formatCount(static_cast<std::int64_t>(f.instances.size())),
+                        f.kernels_now > 0 ? meanCountText(f.kernels_now) + " → " + meanCountText(f.kernels_fused) : "–",
+                        f.time_ns > 0 ? formatDuration(f.time_ns) : "–",
+                        f.verdict == Verdict::AlreadyFused ? "–" : formatDuration(f.predicted_ns.expected),
+                        f.verdict == Verdict::AlreadyFused || !(most > 0)
+                            ? "–"
+                            : fmt::format("<span class=\"share wide\"><i style=\"width:{:.1f}%\"></i></span><b>{}</b>",
+                                          f.saving_ns.expected / most * 100, formatDuration(f.saving_ns.expected)),
+                        f.step_share > 0 ? percent(f.step_share) : "–",
+                        planned               ? "yes"
+                        : f.conflicts.empty() ? ""
+                                              : "overlaps");
     }
     out += "</tbody></table></div>\n";
 }
@@ -151,25 +172,32 @@ void planTable(const Analysis& a, std::string& out) {
 void findingsSection(const Analysis& a, std::string& out) {
     out += "<h2 id=\"findings\">Findings</h2>\n";
     if (a.findings.empty()) {
-        out += "<div class=\"note\"><p>Nothing that looks fusable was found. If you expected a finding, look at the link shares and problems below: "
+        out += "<div class=\"note\"><p>Nothing that looks fusable was found. If you expected a finding, look at the "
+               "link shares and problems below: "
                "kernels that cannot be linked to an operator cannot be matched.</p></div>\n";
         return;
     }
     if (!a.plan.findings.empty() && a.plan.step_ns > 0)
-        out += fmt::format("<p>Carrying out the plan – {}, no kernel counted twice – should take the step from <b>{}</b> to <b>{}</b>.</p>\n",
-                           a.plan.findings.size() == 1 ? std::string("one finding") : fmt::format("{} findings", a.plan.findings.size()), esc(formatDuration(a.plan.step_ns)), esc(rangeText(a.plan.predicted_step_ns)));
+        out += fmt::format("<p>Carrying out the plan – {}, no kernel counted twice – should take the step from "
+                           "<b>{}</b> to <b>{}</b>.</p>\n",
+                           a.plan.findings.size() == 1 ? std::string("one finding")
+                                                       : fmt::format("{} findings", a.plan.findings.size()),
+                           esc(formatDuration(a.plan.step_ns)), esc(rangeText(a.plan.predicted_step_ns)));
     planTable(a, out);
     // What pays comes first; the rest is there to be looked up.
     std::string rest;
     std::size_t others = 0;
     for (const Finding& f : a.findings) {
-        if (f.verdict == Verdict::WorthIt || f.verdict == Verdict::Marginal) card(a, f, out);
+        if (f.verdict == Verdict::WorthIt || f.verdict == Verdict::Marginal)
+            card(a, f, out);
         else {
             card(a, f, rest);
             ++others;
         }
     }
-    if (others > 0) out += fmt::format("<details><summary>{} that would not pay or are fused already</summary>{}</details>\n", others, rest);
+    if (others > 0)
+        out += fmt::format("<details><summary>{} that would not pay or are fused already</summary>{}</details>\n",
+                           others, rest);
 }
 
 } // namespace fusescope::html

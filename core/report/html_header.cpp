@@ -11,8 +11,10 @@
 namespace fusescope::html {
 namespace {
 
-void tile(std::string& out, std::string_view name, const std::string& figure, const std::string& more, bool wide = false) {
-    out += fmt::format("<div class=\"tile{}\"><div class=\"name\">{}</div><div class=\"figure\">{}</div><div class=\"more\">{}</div></div>\n",
+void tile(std::string& out, std::string_view name, const std::string& figure, const std::string& more,
+          bool wide = false) {
+    out += fmt::format("<div class=\"tile{}\"><div class=\"name\">{}</div><div class=\"figure\">{}</div><div "
+                       "class=\"more\">{}</div></div>\n",
                        wide ? " wide" : "", esc(name), esc(figure), esc(more));
 }
 
@@ -22,8 +24,8 @@ void stepTiles(const Analysis& a, std::string& out) {
     const Range& after = a.plan.predicted_step_ns;
     if (!a.plan.findings.empty() && after.expected > 0 && after.expected < step.wall_ns) {
         tile(out, step.name + ", with the plan", formatDuration(step.wall_ns) + " → " + formatDuration(after.expected),
-             fmt::format("{} less; {} to {} predicted", shareText(1 - after.expected / step.wall_ns), formatDuration(after.low),
-                         formatDuration(after.high)),
+             fmt::format("{} less; {} to {} predicted", shareText(1 - after.expected / step.wall_ns),
+                         formatDuration(after.low), formatDuration(after.high)),
              true);
     } else {
         tile(out, step.name, formatDuration(step.wall_ns), "no fusion in the plan shortens it");
@@ -36,7 +38,8 @@ void stepTiles(const Analysis& a, std::string& out) {
 } // namespace
 
 void headerSection(const Analysis& a, std::string& out) {
-    out += "<a class=\"skip\" href=\"#main\">Skip to findings</a><div class=\"top\"><h1>FuseScope report</h1><p class=\"files\">";
+    out += "<a class=\"skip\" href=\"#main\">Skip to findings</a><div class=\"top\"><h1>FuseScope report</h1><p "
+           "class=\"files\">";
     for (std::size_t i = 0; i < a.files.size(); ++i) {
         if (i > 0) out += " · ";
         out += fmt::format("<span title=\"{}\">{}</span>", esc(a.files[i]), esc(fileName(a.files[i]), 200));
@@ -47,29 +50,37 @@ void headerSection(const Analysis& a, std::string& out) {
 
     out += "<div class=\"tiles\">\n";
     stepTiles(a, out);
-    if (!a.trace && a.model.parameters > 0) tile(out, "Parameters", formatCountShort(static_cast<double>(a.model.parameters)), formatCount(a.model.parameters));
+    if (!a.trace && a.model.parameters > 0)
+        tile(out, "Parameters", formatCountShort(static_cast<double>(a.model.parameters)),
+             formatCount(a.model.parameters));
     if (a.trace) {
         const double share = a.link.kernel_ns > 0 ? a.link.module_ns / a.link.kernel_ns : 0;
         tile(out, "Linked GPU time", shareText(share), "to a module or a named phase");
     }
     tile(out, "Device", a.device.name.empty() ? "unknown" : a.device.name,
-         fmt::format("{} · ridge {} FLOP/byte · {}", formatBandwidth(a.device.bandwidth_Bps), formatSignificant(a.device.ridge()),
+         fmt::format("{} · ridge {} FLOP/byte · {}", formatBandwidth(a.device.bandwidth_Bps),
+                     formatSignificant(a.device.ridge()),
                      a.device.source == DeviceSource::Trace ? "named in the trace" : nameOf(a.device.source)),
          !a.trace);
     out += "</div>\n";
 
     if (!a.trace)
-        out += "<div class=\"note\"><p>Only a model graph was opened. Fusable regions come from its structure and their times from the roofline of the "
-               "device. Open a profiler trace of the same model as well to see measured times, launches and idle time.</p></div>\n";
+        out += "<div class=\"note\"><p>Only a model graph was opened. Fusable regions come from its structure and "
+               "their times from the roofline of the "
+               "device. Open a profiler trace of the same model as well to see measured times, launches and idle "
+               "time.</p></div>\n";
     if (!a.graph && a.trace)
-        out += "<div class=\"note\"><p>Only a trace was opened. Open the model's <code>.pt2</code> graph as well to see the regions in the graph, with "
+        out += "<div class=\"note\"><p>Only a trace was opened. Open the model's <code>.pt2</code> graph as well to "
+               "see the regions in the graph, with "
                "their exact shapes and source lines.</p></div>\n";
     if (a.device.source == DeviceSource::Assumed)
-        out += "<div class=\"note warn\"><p>The files do not name a device that is known, so the figures of " + esc(a.device.name) +
-               " are assumed. Choose yours with <code>--device</code>.</p></div>\n";
+        out += "<div class=\"note warn\"><p>The files do not name a device that is known, so the figures of " +
+               esc(a.device.name) + " are assumed. Choose yours with <code>--device</code>.</p></div>\n";
     out += "<nav aria-label=\"Sections\"><a href=\"#findings\">Findings</a>";
     if (a.graph) out += "<a href=\"#graph\">Graph</a>";
-    if (a.trace) out += "<a href=\"#timeline\">Timeline</a><a href=\"#roofline\">Roofline</a><a href=\"#kernels\">Kernels</a><a href=\"#operators\">Operators</a>";
+    if (a.trace)
+        out += "<a href=\"#timeline\">Timeline</a><a href=\"#roofline\">Roofline</a><a href=\"#kernels\">Kernels</a><a "
+               "href=\"#operators\">Operators</a>";
     out += "<a href=\"#modules\">Modules</a>";
     if (a.trace) out += "<a href=\"#steps\">Steps</a>";
     out += "<a href=\"#link\">Link and problems</a><a href=\"#method\">Method</a></nav></div>\n";

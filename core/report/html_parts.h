@@ -12,7 +12,9 @@
 
 namespace fusescope::html {
 
-[[nodiscard]] inline std::string esc(std::string_view text, std::size_t max_bytes = 600) { return escapeXml(text, max_bytes); }
+[[nodiscard]] inline std::string esc(std::string_view text, std::size_t max_bytes = 600) {
+    return escapeXml(text, max_bytes);
+}
 [[nodiscard]] inline std::string percent(double share) { return escapeXml(shareText(share)); } // "<0.1%" has a '<'
 // A figure that is not known shows as a dash, never as zero.
 [[nodiscard]] std::string orDash(std::string text);

@@ -12,7 +12,8 @@ namespace {
 
 constexpr double kWidth = 1160; // of the page's column inside a figure
 
-void figure(std::string& out, std::string_view id, std::string_view title, const DrawList& picture, std::string_view label, std::string_view caption) {
+void figure(std::string& out, std::string_view id, std::string_view title, const DrawList& picture,
+            std::string_view label, std::string_view caption) {
     out += "<h2 id=\"" + std::string(id) + "\">" + esc(title) + "</h2>\n<figure><div class=\"wide-picture\">";
     out += svgWithClasses(picture, label);
     out += "</div><figcaption>" + esc(caption, 1200) + "</figcaption></figure>\n";
@@ -24,17 +25,24 @@ void picturesSection(const Analysis& a, const LayoutFunction& layout, std::strin
     if (a.graph && layout) {
         const VisibleGraph visible = visibleGraph(*a.graph, defaultView(*a.graph));
         const LayoutResult placed = layout(layoutRequest(visible));
-        figure(out, "graph", "Model graph", drawGraph(a, visible, placed, {}), "The model graph with fusable regions marked",
-               a.trace ? "Blocks with the time they took in the step, forward and backward, and its share of all kernel time. Of identical layers one is shown: "
-                         "the figure in its header is for all of them, those inside are for one. Amber: a region worth fusing."
-                       : "Blocks with their FLOPs. Of identical layers one is shown. Amber: a region worth fusing.");
+        figure(
+            out, "graph", "Model graph", drawGraph(a, visible, placed, {}),
+            "The model graph with fusable regions marked",
+            a.trace
+                ? "Blocks with the time they took in the step, forward and backward, and its share of all kernel time. "
+                  "Of identical layers one is shown: "
+                  "the figure in its header is for all of them, those inside are for one. Amber: a region worth fusing."
+                : "Blocks with their FLOPs. Of identical layers one is shown. Amber: a region worth fusing.");
     }
     if (!a.trace) return;
     figure(out, "timeline", "Timeline of the step", drawTimelinePicture(a, kWidth), "The timeline of the analysed step",
-           "CPU threads above, GPU streams below, coloured by what the work is for. Amber bars stand under the kernels that a worthwhile fusion would "
-           "replace. Hatched: several slices too short to tell apart.");
+           "CPU threads above, GPU streams below, coloured by what the work is for. Amber bars stand under the kernels "
+           "that a worthwhile fusion would "
+           "replace. Hatched: several slices too short to tell apart; on a GPU stream they stand as high as the GPU "
+           "was busy.");
     figure(out, "roofline", "Roofline", drawRoofline(a, kWidth, 560, {}), "The roofline chart",
-           "Each mark is an operator in one kind of module, forward or backward; its area is its time. Left of the ridge the memory bandwidth is the limit: "
+           "Each mark is an operator in one kind of module, forward or backward; its area is its time. Left of the "
+           "ridge the memory bandwidth is the limit: "
            "fusing moves a mark to the right. Marks far below the roof wait for something else, often for launches.");
 }
 

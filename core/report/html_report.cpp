@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page around the sections. One file, no scripts, nothing fetched: it can be mailed and opened anywhere, years later.
+// The page around the sections. One file, no scripts, nothing fetched: it can be mailed and opened anywhere, years
+// later.
 #include "core/report/html_parts.h"
 
 #include "core/base/format.h"
@@ -16,12 +17,20 @@ namespace html {
 namespace {
 
 std::string variables(Theme theme) {
-    constexpr std::pair<std::string_view, ColourRole> names[] = {
-        {"bg", ColourRole::Background}, {"surface", ColourRole::Surface}, {"raised", ColourRole::SurfaceRaised},
-        {"border", ColourRole::Border}, {"grid", ColourRole::Grid},       {"text", ColourRole::Text},
-        {"muted", ColourRole::TextMuted}, {"onfill", ColourRole::TextOnFill}, {"accent", ColourRole::Accent},
-        {"flagged", ColourRole::Flagged}, {"good", ColourRole::Good},     {"b-memory", ColourRole::BoundMemory},
-        {"b-compute", ColourRole::BoundCompute}, {"b-launch", ColourRole::BoundLaunch}};
+    constexpr std::pair<std::string_view, ColourRole> names[] = {{"bg", ColourRole::Background},
+                                                                 {"surface", ColourRole::Surface},
+                                                                 {"raised", ColourRole::SurfaceRaised},
+                                                                 {"border", ColourRole::Border},
+                                                                 {"grid", ColourRole::Grid},
+                                                                 {"text", ColourRole::Text},
+                                                                 {"muted", ColourRole::TextMuted},
+                                                                 {"onfill", ColourRole::TextOnFill},
+                                                                 {"accent", ColourRole::Accent},
+                                                                 {"flagged", ColourRole::Flagged},
+                                                                 {"good", ColourRole::Good},
+                                                                 {"b-memory", ColourRole::BoundMemory},
+                                                                 {"b-compute", ColourRole::BoundCompute},
+                                                                 {"b-launch", ColourRole::BoundLaunch}};
     std::string css;
     for (const auto& [name, role] : names) css += fmt::format("--{}:{};", name, hex(colour(role, theme)));
     return css + themeVariablesCss(theme);
@@ -30,7 +39,8 @@ std::string variables(Theme theme) {
 } // namespace
 
 std::string styleSheet() {
-    std::string css = ":root{" + variables(Theme::Light) + "}\n@media screen and (prefers-color-scheme:dark){:root{" + variables(Theme::Dark) + "}}\n";
+    std::string css = ":root{" + variables(Theme::Light) + "}\n@media screen and (prefers-color-scheme:dark){:root{" +
+                      variables(Theme::Dark) + "}}\n";
     for (const report::EmbeddedFile& file : report::embeddedFiles())
         if (file.path == "report/report.css") css += file.bytes;
     return css + svgClassesCss() + '\n';
@@ -56,12 +66,14 @@ std::string boundBadge(Bound bound) {
 }
 
 std::string kindDot(OpKind kind) {
-    return fmt::format("<span class=\"dot\" style=\"background:var(--c{})\" title=\"{}\"></span>", static_cast<int>(roleOf(kind)), esc(nameOf(kind)));
+    return fmt::format("<span class=\"dot\" style=\"background:var(--c{})\" title=\"{}\"></span>",
+                       static_cast<int>(roleOf(kind)), esc(nameOf(kind)));
 }
 
 std::string shareBar(double share) {
     const double width = share > 0 ? std::min(share, 1.0) * 100 : 0;
-    return fmt::format("<span class=\"nowrap\"><span class=\"share\"><i style=\"width:{:.1f}%\"></i></span>{}</span>", width, percent(share));
+    return fmt::format("<span class=\"nowrap\"><span class=\"share\"><i style=\"width:{:.1f}%\"></i></span>{}</span>",
+                       width, percent(share));
 }
 
 } // namespace html
@@ -76,7 +88,8 @@ std::string analysisHtml(const Analysis& analysis, const LayoutFunction& layout)
            "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
            "<meta name=\"color-scheme\" content=\"light dark\"><meta name=\"generator\" content=\"FuseScope\">"
            // Names in the files are hostile until proven otherwise: even a slip in escaping could run nothing.
-           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">"
+           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+           "img-src data:\">"
            "<title>" +
            esc(title, 200) + "</title><style>\n" + styleSheet() + "</style></head><body>\n";
     headerSection(analysis, out);
@@ -86,7 +99,8 @@ std::string analysisHtml(const Analysis& analysis, const LayoutFunction& layout)
     tablesSection(analysis, out);
     linkSection(analysis, out);
     methodSection(analysis, out);
-    out += "</main>\n<div class=\"foot\">Written by FuseScope. This page holds everything it shows; it loads nothing and runs no script.</div>\n</body></html>\n";
+    out += "</main>\n<div class=\"foot\">Written by FuseScope. This page holds everything it shows; it loads nothing "
+           "and runs no script.</div>\n</body></html>\n";
     return out;
 }
 

@@ -29,8 +29,10 @@ std::string code(std::string_view text, std::size_t max_bytes = 120) {
     std::replace(shown.begin(), shown.end(), '`', '\'');
     std::string out = "`";
     for (const char c : shown) {
-        if (c == '|') out += "\\|";
-        else out += c;
+        if (c == '|')
+            out += "\\|";
+        else
+            out += c;
     }
     return shown.empty() ? std::string() : out + '`';
 }
@@ -39,17 +41,21 @@ void summary(const Analysis& a, std::string& out) {
     for (const std::string& file : a.files) out += "- File: " + code(fileName(file)) + '\n';
     const std::string model = modelText(a.model);
     if (!model.empty()) out += "- Model: " + md(model, 400) + '\n';
-    out += fmt::format("- Device: {}, {}, ridge {} FLOP/byte\n", md(deviceText(a.device)), formatBandwidth(a.device.bandwidth_Bps), formatSignificant(a.device.ridge()));
+    out += fmt::format("- Device: {}, {}, ridge {} FLOP/byte\n", md(deviceText(a.device)),
+                       formatBandwidth(a.device.bandwidth_Bps), formatSignificant(a.device.ridge()));
     if (a.step >= 0 && static_cast<std::size_t>(a.step) < a.steps.size()) {
         const StepStats& s = a.steps[static_cast<std::size_t>(a.step)];
-        out += fmt::format("- Step {}: **{}**, GPU busy {}, idle {}, {} kernels, {} launches\n", md(s.name), formatDuration(s.wall_ns), formatDuration(s.gpu_busy_ns),
-                           formatDuration(s.gpu_idle_ns), formatCount(s.kernels), formatCount(s.launches));
+        out += fmt::format("- Step {}: **{}**, GPU busy {}, idle {}, {} kernels, {} launches\n", md(s.name),
+                           formatDuration(s.wall_ns), formatDuration(s.gpu_busy_ns), formatDuration(s.gpu_idle_ns),
+                           formatCount(s.kernels), formatCount(s.launches));
     }
     if (a.trace && a.link.kernel_ns > 0)
-        out += fmt::format("- Linked kernel time: {} to an operator, {} to a module or phase, {} to the graph\n", shareText(a.link.op_ns / a.link.kernel_ns),
-                           shareText(a.link.module_ns / a.link.kernel_ns), shareText(a.link.graph_ns / a.link.kernel_ns));
+        out += fmt::format("- Linked kernel time: {} to an operator, {} to a module or phase, {} to the graph\n",
+                           shareText(a.link.op_ns / a.link.kernel_ns), shareText(a.link.module_ns / a.link.kernel_ns),
+                           shareText(a.link.graph_ns / a.link.kernel_ns));
     if (!a.plan.findings.empty() && a.plan.step_ns > 0)
-        out += fmt::format("- With the plan: **{} → {}**\n", formatDuration(a.plan.step_ns), rangeText(a.plan.predicted_step_ns));
+        out += fmt::format("- With the plan: **{} → {}**\n", formatDuration(a.plan.step_ns),
+                           rangeText(a.plan.predicted_step_ns));
     if (!a.trace) out += "- No trace was opened: times are estimates from the roofline\n";
 }
 
@@ -59,14 +65,18 @@ void findings(const Analysis& a, std::string& out) {
         out += "Nothing that looks fusable was found.\n";
         return;
     }
-    out += "| finding | verdict | instances | kernels each | time | saving | of the step | signals |\n|---|---|--:|--:|--:|--:|--:|---|\n";
+    out += "| finding | verdict | instances | kernels each | time | saving | of the step | signals "
+           "|\n|---|---|--:|--:|--:|--:|--:|---|\n";
     for (const Finding& f : a.findings) {
         std::string signals;
         for (const int s : f.signals) signals += (signals.empty() ? "" : " ") + std::to_string(s);
         const bool fused = f.verdict == Verdict::AlreadyFused;
-        out += fmt::format("| {} {} | {} | {} | {} | {} | {} | {} | {} |\n", md(catalogEntry(f.pattern).title), code(f.id), nameOf(f.verdict), f.instances.size(),
-                           f.kernels_now > 0 ? meanCountText(f.kernels_now) + " → " + meanCountText(f.kernels_fused) : "–",
-                           f.time_ns > 0 ? formatDuration(f.time_ns) : "–", fused ? "–" : rangeText(f.saving_ns), f.step_share > 0 ? shareText(f.step_share) : "–", signals);
+        out +=
+            fmt::format("| {} {} | {} | {} | {} | {} | {} | {} | {} |\n", md(catalogEntry(f.pattern).title), code(f.id),
+                        nameOf(f.verdict), f.instances.size(),
+                        f.kernels_now > 0 ? meanCountText(f.kernels_now) + " → " + meanCountText(f.kernels_fused) : "–",
+                        f.time_ns > 0 ? formatDuration(f.time_ns) : "–", fused ? "–" : rangeText(f.saving_ns),
+                        f.step_share > 0 ? shareText(f.step_share) : "–", signals);
     }
 }
 
@@ -89,11 +99,14 @@ void kernels(const Analysis& a, std::string& out) {
     if (a.kernels.empty()) return;
     double total = 0;
     for (const KernelSummary& k : a.kernels) total += k.total_ns;
-    out += "\n## Top kernels\n\n| kernel | kind | calls | total | share | mean | launch overhead |\n|---|---|--:|--:|--:|--:|--:|\n";
+    out += "\n## Top kernels\n\n| kernel | kind | calls | total | share | mean | launch overhead "
+           "|\n|---|---|--:|--:|--:|--:|--:|\n";
     for (std::size_t i = 0; i < std::min<std::size_t>(a.kernels.size(), 10); ++i) {
         const KernelSummary& k = a.kernels[i];
-        out += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", code(telltaleKernelName(k.name), 80), nameOf(k.kind), k.calls, formatDuration(k.total_ns),
-                           shareText(total > 0 ? k.total_ns / total : 0), formatDuration(k.calls > 0 ? k.total_ns / k.calls : 0), shareText(k.launch_overhead_share));
+        out +=
+            fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", code(telltaleKernelName(k.name), 80), nameOf(k.kind),
+                        k.calls, formatDuration(k.total_ns), shareText(total > 0 ? k.total_ns / total : 0),
+                        formatDuration(k.calls > 0 ? k.total_ns / k.calls : 0), shareText(k.launch_overhead_share));
     }
 }
 
@@ -102,10 +115,12 @@ void problems(const Analysis& a, std::string& out) {
     if (lines.empty() && a.link.unlinked.empty()) return;
     out += "\n## Problems\n\n";
     for (std::size_t i = 0; i < std::min<std::size_t>(lines.size(), 50); ++i)
-        out += fmt::format("- {}{}: {}{}\n", md(lines[i].where), lines[i].where.empty() ? md(lines[i].kind) : ", " + md(lines[i].kind), md(lines[i].message, 400),
-                           lines[i].count > 1 ? fmt::format(" (×{})", lines[i].count) : std::string());
+        out += fmt::format(
+            "- {}{}: {}{}\n", md(lines[i].where), lines[i].where.empty() ? md(lines[i].kind) : ", " + md(lines[i].kind),
+            md(lines[i].message, 400), lines[i].count > 1 ? fmt::format(" (×{})", lines[i].count) : std::string());
     for (std::size_t i = 0; i < std::min<std::size_t>(a.link.unlinked.size(), 20); ++i)
-        out += fmt::format("- Not linked: {} ({}, {} kernels)\n", md(a.link.unlinked[i].reason, 400), formatDuration(a.link.unlinked[i].time_ns), a.link.unlinked[i].kernels);
+        out += fmt::format("- Not linked: {} ({}, {} kernels)\n", md(a.link.unlinked[i].reason, 400),
+                           formatDuration(a.link.unlinked[i].time_ns), a.link.unlinked[i].kernels);
 }
 
 } // namespace

@@ -49,9 +49,12 @@ std::string modelText(const ModelFacts& model) {
     const auto number = [&](std::string_view name, std::int64_t n) {
         if (n > 0) parts.push_back(fmt::format("{} {}", name, n));
     };
-    if (model.layers > 0) parts.push_back(fmt::format("{} × {}", model.layers, model.decoder_class.empty() ? "decoder layer" : model.decoder_class));
+    if (model.layers > 0)
+        parts.push_back(
+            fmt::format("{} × {}", model.layers, model.decoder_class.empty() ? "decoder layer" : model.decoder_class));
     number("hidden", model.hidden);
-    if (model.heads > 0 && model.kv_heads > 0) parts.push_back(fmt::format("{} heads, {} for K and V", model.heads, model.kv_heads));
+    if (model.heads > 0 && model.kv_heads > 0)
+        parts.push_back(fmt::format("{} heads, {} for K and V", model.heads, model.kv_heads));
     number("head size", model.head_dim);
     number("intermediate", model.intermediate);
     number("vocabulary", model.vocab);
@@ -67,7 +70,8 @@ std::vector<ProblemLine> problemLines(const Analysis& analysis) {
     for (const Error& error : analysis.file_errors) lines.push_back({"", "not used", error.message(), 1});
     if (analysis.trace)
         for (const Problem& p : analysis.trace->problems)
-            lines.push_back({std::string(fileName(analysis.trace->path)), p.kind, fmt::format("{} (first at byte {})", p.message, p.first_offset), p.count});
+            lines.push_back({std::string(fileName(analysis.trace->path)), p.kind,
+                             fmt::format("{} (first at byte {})", p.message, p.first_offset), p.count});
     if (analysis.graph)
         for (const GraphProblem& p : analysis.graph->problems)
             lines.push_back({std::string(fileName(analysis.graph->path)), p.kind, p.message, p.count});
@@ -75,26 +79,38 @@ std::vector<ProblemLine> problemLines(const Analysis& analysis) {
 }
 
 const Finding* findingById(const Analysis& analysis, std::string_view id) {
-    const auto at = std::find_if(analysis.findings.begin(), analysis.findings.end(), [&](const Finding& f) { return f.id == id; });
+    const auto at =
+        std::find_if(analysis.findings.begin(), analysis.findings.end(), [&](const Finding& f) { return f.id == id; });
     return at == analysis.findings.end() ? nullptr : &*at;
 }
 
 std::vector<std::string> methodNotes(const Analysis& analysis) {
     const DeviceSpec& d = analysis.device;
     std::vector<std::string> notes;
-    notes.push_back(fmt::format("Device: {}. Peak bandwidth {}; a plain copy reaches {} ({}); bf16 tensor cores {}; the ridge lies at {} FLOP/byte.",
-                                deviceText(d), formatBandwidth(d.bandwidth_Bps), formatBandwidth(d.practicalBandwidth()),
-                                d.copy_bandwidth_Bps > 0 ? "measured" : "88% of the peak is assumed", formatFlopRate(d.bf16_tensor),
-                                formatSignificant(d.ridge())));
-    notes.push_back("Saving: the bytes that a fused kernel no longer moves, divided by the bandwidth reached in practice, and the launches it no "
-                    "longer makes where the GPU waits for the CPU. A saving is never more than the region's own time; the range says how sure it is.");
-    notes.push_back("Bytes are compulsory traffic: each distinct input element read once, each output element written once. FLOPs come from the "
-                    "recorded shapes. What has no formula is left out of the roofline and counted as unknown, not as zero.");
-    notes.push_back(fmt::format("A launch is taken to cost {} on the CPU. Work is bound by launches when the launch costs more than a fifth of its time.",
+    notes.push_back(fmt::format("Device: {}. Peak bandwidth {}; a plain copy reaches {} ({}); bf16 tensor cores {}; "
+                                "the ridge lies at {} FLOP/byte.",
+                                deviceText(d), formatBandwidth(d.bandwidth_Bps),
+                                formatBandwidth(d.practicalBandwidth()),
+                                d.copy_bandwidth_Bps > 0 ? "measured" : "88% of the peak is assumed",
+                                formatFlopRate(d.bf16_tensor), formatSignificant(d.ridge())));
+    notes.push_back("Saving: the bytes that a fused kernel no longer moves, divided by the bandwidth reached in "
+                    "practice, and the launches it no "
+                    "longer makes where the GPU waits for the CPU. A saving is never more than the region's own time; "
+                    "the range says how sure it is.");
+    notes.push_back(
+        "Bytes are compulsory traffic: each distinct input element read once, each output element written once. FLOPs "
+        "come from the "
+        "recorded shapes. What has no formula is left out of the roofline and counted as unknown, not as zero.");
+    notes.push_back(fmt::format("A launch is taken to cost {} on the CPU. Work is bound by launches when the launch "
+                                "costs more than a fifth of its time.",
                                 formatDuration(d.launch_us * 1e3)));
     notes.push_back("Findings may overlap. The plan counts each kernel once, so its savings may be added.");
-    if (!analysis.trace) notes.push_back("No trace was opened: times come from the roofline, not from a measurement, and nothing is known about launches or idle time.");
-    if (!analysis.graph) notes.push_back("No model graph was opened: regions were matched on the trace alone, and modules come from the profiler's own records.");
+    if (!analysis.trace)
+        notes.push_back("No trace was opened: times come from the roofline, not from a measurement, and nothing is "
+                        "known about launches or idle time.");
+    if (!analysis.graph)
+        notes.push_back("No model graph was opened: regions were matched on the trace alone, and modules come from the "
+                        "profiler's own records.");
     return notes;
 }
 

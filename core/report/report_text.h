@@ -16,7 +16,10 @@ namespace fusescope {
 [[nodiscard]] std::string meanCountText(double n);              // "21", "24.8"
 [[nodiscard]] std::string modelText(const ModelFacts& model);   // "36 × Qwen3DecoderLayer · hidden 4096 ..."
 // Problems of all inputs, a sentence each, with how often.
-struct ProblemLine { std::string where, kind, message; std::uint64_t count = 1; };
+struct ProblemLine {
+    std::string where, kind, message;
+    std::uint64_t count = 1;
+};
 [[nodiscard]] std::vector<ProblemLine> problemLines(const Analysis& analysis);
 [[nodiscard]] const Finding* findingById(const Analysis& analysis, std::string_view id);
 // How the numbers were made, for the reader who has to trust them.

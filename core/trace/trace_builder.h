@@ -39,25 +39,45 @@ struct CpuOpDetail {
     std::string_view dims, types, strides, concrete; // raw JSON text; empty = not recorded
 };
 
+// The same with text that is in meta().strings already: the way of readers that intern many rows at once.
+struct PooledEvent {
+    Category category = Category::Other;
+    StringId name;
+    std::int64_t ts = 0, dur = 0;
+    TrackId track;
+    std::uint32_t correlation = 0, external_id = 0;
+    std::uint64_t args_offset = 0;
+    std::uint32_t args_length = 0;
+};
+struct PooledOpDetail {
+    std::int64_t sequence = -1, fwd_thread = 0;
+    StringId dims, types, strides, concrete;
+};
+
 class TraceBuilder {
 public:
     TraceBuilder();
     ~TraceBuilder();
 
     // Finds or makes the track of a host thread, a GPU stream ...; pid/tid as in the file.
-    TrackId track(TrackKind kind, std::int64_t pid, std::int64_t tid, std::int32_t device = -1, std::int64_t stream = -1);
+    TrackId track(TrackKind kind, std::int64_t pid, std::int64_t tid, std::int32_t device = -1,
+                  std::int64_t stream = -1);
     void nameTrack(TrackId track, std::string_view name);
     void sortTrack(TrackId track, std::int64_t sort_index);
 
-    void add(const CompleteEvent &event);
-    void add(const CompleteEvent &event, const KernelDetail &detail);
-    void add(const CompleteEvent &event, const CopyDetail &detail);
-    void add(const CompleteEvent &event, const CpuOpDetail &detail);
+    void add(const CompleteEvent& event);
+    void add(const CompleteEvent& event, const KernelDetail& detail);
+    void add(const CompleteEvent& event, const CopyDetail& detail);
+    void add(const CompleteEvent& event, const CpuOpDetail& detail);
+    void add(const PooledEvent& event);
+    void add(const PooledEvent& event, const KernelDetail& detail);
+    void add(const PooledEvent& event, const CopyDetail& detail);
+    void add(const PooledEvent& event, const PooledOpDetail& detail);
 
-    // Counts one more of a kind; the first call for a kind fixes offset and sentence.
-    void problem(std::string_view kind, std::uint64_t offset, std::string_view message);
+    // Counts more of a kind; the first call for a kind fixes offset and sentence.
+    void problem(std::string_view kind, std::uint64_t offset, std::string_view message, std::uint64_t count = 1);
     // Scalars of the store that readers fill directly (path, devices, counts, base time, flags).
-    TraceStore &meta();
+    TraceStore& meta();
 
     [[nodiscard]] Result<TracePtr> finish() &&;
 

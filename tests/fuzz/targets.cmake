@@ -3,6 +3,7 @@
 
 if(TARGET fusescope_core_io)
     fusescope_fuzz_target(pt2 PARTS graph io SOURCES pt2_fuzz.cpp)
+    fusescope_fuzz_target(kineto PARTS io SOURCES kineto_fuzz.cpp)
 endif()
 if(TARGET fusescope_core_ipc)
     fusescope_fuzz_target(layout_protocol PARTS ipc SOURCES layout_protocol_fuzz.cpp)

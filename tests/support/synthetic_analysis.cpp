@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/synthetic_analysis.h"
+#include "tests/support/synthetic_trace.h"
 
 #include "core/graph/graph_builder.h"
 
@@ -10,44 +11,6 @@
 
 namespace fusescope::testing {
 namespace {
-
-struct Call { // one operator of a layer
-    const char *op, *module, *type, *kernel;
-    OpKind kind;
-    int us;
-    double flops, bytes;
-};
-
-constexpr double kToken = 4096;
-constexpr double kBig = 2 * kToken * kToken * 4096;
-const std::array<Call, 26> kLayer = {{
-    {"aten::to", "input_layernorm", "Qwen3RMSNorm", "void at::native::vectorized_elementwise_kernel<4, at::native::bfloat16_copy>(int)", OpKind::Norm, 12, 0, 100e6},
-    {"aten::pow", "input_layernorm", "Qwen3RMSNorm", "void at::native::vectorized_elementwise_kernel<4, at::native::pow>(int)", OpKind::Norm, 18, 17e6, 134e6},
-    {"aten::mean", "input_layernorm", "Qwen3RMSNorm", "void at::native::reduce_kernel<512, 1, at::native::MeanOps>(int)", OpKind::Norm, 16, 17e6, 67e6},
-    {"aten::rsqrt", "input_layernorm", "Qwen3RMSNorm", "void at::native::vectorized_elementwise_kernel<4, rsqrt>(int)", OpKind::Norm, 3, 4e3, 32e3},
-    {"aten::mul", "input_layernorm", "Qwen3RMSNorm", "void at::native::elementwise_kernel<128, 2, mul>(int)", OpKind::Norm, 20, 17e6, 134e6},
-    {"aten::mul", "input_layernorm", "Qwen3RMSNorm", "void at::native::elementwise_kernel<128, 4, mul>(int)", OpKind::Norm, 14, 17e6, 67e6},
-    {"aten::mm", "self_attn.q_proj", "Linear", "nvjet_tst_192x192_64x4_2x1_v_bz_coopB_TNT", OpKind::Matmul, 205, kBig, 100e6},
-    {"aten::mm", "self_attn.k_proj", "Linear", "nvjet_tst_128x160_64x4_2x1_v_bz_TNT", OpKind::Matmul, 60, kBig / 4, 50e6},
-    {"aten::mm", "self_attn.v_proj", "Linear", "nvjet_tst_128x160_64x4_2x1_v_bz_TNT", OpKind::Matmul, 58, kBig / 4, 50e6},
-    {"aten::mul", "self_attn", "Qwen3Attention", "void at::native::elementwise_kernel<128, 4, rope>(int)", OpKind::Rope, 24, 17e6, 134e6},
-    {"aten::cat", "self_attn", "Qwen3Attention", "void at::native::CatArrayBatchedCopy<int>(int)", OpKind::Rope, 17, 0, 67e6},
-    {"aten::add", "self_attn", "Qwen3Attention", "void at::native::elementwise_kernel<128, 4, add>(int)", OpKind::Rope, 22, 17e6, 100e6},
-    {"aten::bmm", "self_attn", "Qwen3Attention", "cutlass_80_tensorop_bf16_s16816gemm_bf16", OpKind::Attention, 390, kBig, 1.1e9},
-    {"aten::mul", "self_attn", "Qwen3Attention", "void at::native::elementwise_kernel<128, 4, scale>(int)", OpKind::Attention, 560, 537e6, 2.1e9},
-    {"aten::add", "self_attn", "Qwen3Attention", "void at::native::elementwise_kernel<128, 4, mask>(int)", OpKind::Attention, 610, 537e6, 2.2e9},
-    {"aten::_softmax", "self_attn", "Qwen3Attention", "void (anonymous namespace)::softmax_warp_forward<c10::BFloat16>(int)", OpKind::Attention, 1150, 2.6e9, 3.2e9},
-    {"aten::bmm", "self_attn", "Qwen3Attention", "cutlass_80_tensorop_bf16_s16816gemm_bf16_nn", OpKind::Attention, 410, kBig, 1.1e9},
-    {"aten::mm", "self_attn.o_proj", "Linear", "nvjet_tst_192x192_64x4_2x1_v_bz_coopB_TNT", OpKind::Matmul, 203, kBig, 100e6},
-    {"aten::add", "", "Qwen3DecoderLayer", "void at::native::vectorized_elementwise_kernel<4, add>(int)", OpKind::Elementwise, 24, 17e6, 100e6},
-    {"aten::mean", "post_attention_layernorm", "Qwen3RMSNorm", "void at::native::reduce_kernel<512, 1, at::native::MeanOps>(int)", OpKind::Norm, 16, 17e6, 67e6},
-    {"aten::mul", "post_attention_layernorm", "Qwen3RMSNorm", "void at::native::elementwise_kernel<128, 2, mul>(int)", OpKind::Norm, 20, 17e6, 134e6},
-    {"aten::mm", "mlp.gate_proj", "Linear", "nvjet_tst_256x128_64x4_2x1_v_bz_coopA_TNT", OpKind::Matmul, 640, kBig * 3, 230e6},
-    {"aten::silu", "mlp.act_fn", "SiLUActivation", "void at::native::vectorized_elementwise_kernel<8, silu>(int)", OpKind::Mlp, 48, 250e6, 200e6},
-    {"aten::mm", "mlp.up_proj", "Linear", "nvjet_tst_256x128_64x4_2x1_v_bz_coopA_TNT", OpKind::Matmul, 638, kBig * 3, 230e6},
-    {"aten::mul", "mlp", "Qwen3MLP", "void at::native::vectorized_elementwise_kernel<8, mul>(int)", OpKind::Mlp, 72, 50e6, 300e6},
-    {"aten::mm", "mlp.down_proj", "Linear", "nvjet_tst_256x128_64x4_2x1_v_bz_coopA_NNT", OpKind::Matmul, 645, kBig * 3, 230e6},
-}};
 
 struct Ids { // rows of kLayer that a pattern covers
     Pattern pattern;
@@ -66,109 +29,6 @@ const std::vector<Ids> kFindings = {
     {Pattern::QkvProjection, {6, 7, 8}, 2, 0.99, {3}, Verdict::NotBeneficial},
 };
 
-class TraceMaker {
-public:
-    TraceMaker(Analysis &a, TraceStore &t, std::string suffix) : a_(a), t_(t), suffix_(std::move(suffix)) {}
-
-    TrackId track(TrackKind kind, std::int64_t tid, const std::string &name, std::int32_t device, std::int64_t stream) {
-        Track track;
-        track.kind = kind;
-        track.pid = device < 0 ? 415 : device;
-        track.tid = tid;
-        track.device = device;
-        track.stream = stream;
-        track.name = t_.strings.intern(name);
-        track.sort_index = tid;
-        t_.tracks.push_back(track);
-        return TrackId(t_.tracks.size() - 1);
-    }
-    // Rows are sorted by time at the end, so everything refers to a slice by its first number and is renumbered once.
-    std::size_t slice(Category category, const std::string &name, TrackId track, std::uint16_t depth, std::int64_t ts, std::int64_t dur,
-                      std::int16_t step, std::uint32_t detail = Id<struct NoTag>::kNone) {
-        SliceTable &s = t_.slices;
-        s.ts.push_back(ts);
-        s.dur.push_back(dur);
-        s.name.push_back(t_.strings.intern(name));
-        s.category.push_back(category);
-        s.track.push_back(track);
-        s.depth.push_back(depth);
-        s.parent.emplace_back();
-        s.correlation.push_back(0);
-        s.external_id.push_back(0);
-        s.step.push_back(step);
-        s.detail.push_back(detail);
-        s.args_offset.push_back(0);
-        s.args_length.push_back(0);
-        Track &tr = t_.tracks[track.index()];
-        ++tr.slices;
-        tr.depths = std::max<std::uint16_t>(tr.depths, static_cast<std::uint16_t>(depth + 1));
-        return s.size() - 1;
-    }
-    void kernel(const Call &call, TrackId cpu, TrackId stream, std::int64_t &cpu_t, std::int64_t &gpu_t, std::int16_t step, Direction direction, double factor,
-                std::uint16_t depth = 1) {
-        const auto op_row = static_cast<std::uint32_t>(t_.cpu_ops.size());
-        const std::size_t op = slice(Category::CpuOp, call.op + suffix_, cpu, depth, cpu_t, 14'000, step, op_row);
-        t_.cpu_ops.slice.emplace_back(op);
-        t_.cpu_ops.sequence.push_back(-1);
-        t_.cpu_ops.fwd_thread.push_back(0);
-        for (auto *column : {&t_.cpu_ops.dims, &t_.cpu_ops.types, &t_.cpu_ops.strides, &t_.cpu_ops.concrete}) column->emplace_back();
-        const std::size_t launch = slice(Category::CudaRuntime, "cudaLaunchKernel", cpu, static_cast<std::uint16_t>(depth + 1), cpu_t + 5'000, 6'000, step);
-        gpu_t = std::max(gpu_t + 800, cpu_t + 14'000);
-        const auto dur = static_cast<std::int64_t>(call.us * 1000 * factor);
-        const auto row = static_cast<std::uint32_t>(t_.kernels.size());
-        const std::size_t k = slice(Category::Kernel, call.kernel + suffix_, stream, 0, gpu_t, dur, step, row);
-        t_.kernels.slice.emplace_back(k);
-        t_.kernels.device.push_back(0);
-        t_.kernels.stream.push_back(7);
-        t_.kernels.grid.push_back({132, 1, 1});
-        t_.kernels.block.push_back({256, 1, 1});
-        t_.kernels.registers.push_back(32);
-        t_.kernels.shared_bytes.push_back(0);
-        t_.kernels.occupancy.push_back(-1);
-        t_.kernels.graph_id.push_back(0);
-        t_.kernels.graph_node.push_back(0);
-        WorkLink link;
-        link.launch = SliceId(launch);
-        link.op = CpuOpId(std::size_t{op_row});
-        link.kind = call.kind;
-        link.direction = direction;
-        a_.link.kernels.push_back(link);
-        OpCost cost;
-        cost.flops = call.flops * factor;
-        cost.bytes_read = call.bytes * factor * 0.6;
-        cost.bytes_written = call.bytes * factor * 0.4;
-        cost.flops_known = call.flops > 0;
-        cost.bytes_known = true;
-        cost.dtype = DType::BFloat16;
-        a_.kernel_costs.push_back(cost);
-        cpu_t += 17'000;
-        gpu_t += dur;
-    }
-    void sort() {
-        SliceTable &s = t_.slices;
-        std::vector<std::size_t> order(s.size()), place(s.size());
-        for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return s.ts[a] != s.ts[b] ? s.ts[a] < s.ts[b] : s.dur[a] > s.dur[b]; });
-        for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
-        const auto apply = [&](auto &column) {
-            auto copy = column;
-            for (std::size_t i = 0; i < order.size(); ++i) column[i] = copy[order[i]];
-        };
-        apply(s.ts), apply(s.dur), apply(s.name), apply(s.category), apply(s.track), apply(s.depth), apply(s.parent), apply(s.correlation);
-        apply(s.external_id), apply(s.step), apply(s.detail), apply(s.args_offset), apply(s.args_length);
-        const auto renumber = [&](SliceId &id) { if (id.valid()) id = SliceId(place[id.index()]); };
-        for (SliceId &id : t_.kernels.slice) renumber(id);
-        for (SliceId &id : t_.cpu_ops.slice) renumber(id);
-        for (Step &step : t_.steps) renumber(step.slice);
-        for (WorkLink &link : a_.link.kernels) renumber(link.launch);
-    }
-
-private:
-    Analysis &a_;
-    TraceStore &t_;
-    std::string suffix_;
-};
-
 TensorMeta tensor(std::vector<std::int64_t> sizes, DType type = DType::BFloat16) {
     TensorMeta meta;
     meta.dtype = type;
@@ -177,14 +37,16 @@ TensorMeta tensor(std::vector<std::int64_t> sizes, DType type = DType::BFloat16)
 }
 
 // The layer's rows of kLayer as graph nodes; nodes of layer l start at result[l].
-GraphPtr makeGraph(const SyntheticOptions &o, std::vector<NodeId> &first_of_layer) {
+GraphPtr makeGraph(const SyntheticOptions& o, std::vector<NodeId>& first_of_layer) {
     GraphBuilder b;
-    const std::string &x = o.name_suffix;
+    const std::string& x = o.name_suffix;
     const ValueId ids = b.input(ValueKind::Input, "input_ids" + x, tensor({1, 4096}, DType::Int64));
-    const auto fqn = [&](const std::string &type) { return "transformers.models.qwen3.modeling_qwen3." + type + x; };
-    const ModuleFrame root{"", "transformers.models.qwen3.modeling_qwen3.Qwen3ForCausalLM"}, model{"model", "transformers.models.qwen3.modeling_qwen3.Qwen3Model"};
+    const auto fqn = [&](const std::string& type) { return "transformers.models.qwen3.modeling_qwen3." + type + x; };
+    const ModuleFrame root{"", "transformers.models.qwen3.modeling_qwen3.Qwen3ForCausalLM"},
+        model{"model", "transformers.models.qwen3.modeling_qwen3.Qwen3Model"};
     const ValueId table = b.parameter(false, "p_embed", "model.embed_tokens.weight", tensor({151936, 4096}));
-    b.node("embedding", "torch.ops.aten.embedding.default", {root, model, {"model.embed_tokens", "torch.nn.modules.sparse.Embedding"}}, "");
+    b.node("embedding", "torch.ops.aten.embedding.default",
+           {root, model, {"model.embed_tokens", "torch.nn.modules.sparse.Embedding"}}, "");
     b.argTensor("weight", false, table);
     b.argTensor("indices", false, ids);
     ValueId hidden = b.output("embedding", tensor({1, 4096, 4096}));
@@ -193,7 +55,7 @@ GraphPtr makeGraph(const SyntheticOptions &o, std::vector<NodeId> &first_of_laye
         const std::string layer = "model.layers." + std::to_string(l), layer_type = fqn("Qwen3DecoderLayer");
         bool first = true;
         const ValueId residual = hidden;
-        for (const Call &call : kLayer) {
+        for (const Call& call : kLayer) {
             std::vector<ModuleFrame> stack{root, model, {layer, layer_type}};
             std::vector<std::string> hold;
             hold.reserve(8);
@@ -211,7 +73,8 @@ GraphPtr makeGraph(const SyntheticOptions &o, std::vector<NodeId> &first_of_laye
             }
             const std::string name = std::string(call.op).substr(6) + "_" + std::to_string(n++);
             const NodeId node = b.node(name, "torch.ops.aten." + std::string(call.op).substr(6) + ".default", stack,
-                                       "  File \"/usr/lib/python3/transformers/models/qwen3/modeling_qwen3.py\", line 63, in forward\n    return self.weight * x\n");
+                                       "  File \"/usr/lib/python3/transformers/models/qwen3/modeling_qwen3.py\", line "
+                                       "63, in forward\n    return self.weight * x\n");
             if (first) first_of_layer.push_back(node);
             first = false;
             b.argTensor("self", false, hidden);
@@ -219,7 +82,8 @@ GraphPtr makeGraph(const SyntheticOptions &o, std::vector<NodeId> &first_of_laye
             hidden = b.output(name, tensor({1, 4096, 4096}));
         }
     }
-    b.node("mul_norm", "torch.ops.aten.mul.Tensor", {root, model, {"model.norm", "transformers.models.qwen3.modeling_qwen3.Qwen3RMSNorm"}}, "");
+    b.node("mul_norm", "torch.ops.aten.mul.Tensor",
+           {root, model, {"model.norm", "transformers.models.qwen3.modeling_qwen3.Qwen3RMSNorm"}}, "");
     b.argTensor("self", false, hidden);
     hidden = b.output("mul_norm", tensor({1, 4096, 4096}));
     const ValueId head = b.parameter(false, "p_head", "lm_head.weight", tensor({151936, 4096}));
@@ -234,8 +98,8 @@ GraphPtr makeGraph(const SyntheticOptions &o, std::vector<NodeId> &first_of_laye
     return std::make_shared<const ModelGraph>(std::move(graph).value());
 }
 
-void summaries(Analysis &a) {
-    const TraceStore &t = *a.trace;
+void summaries(Analysis& a) {
+    const TraceStore& t = *a.trace;
     std::map<std::string, std::size_t> kernels, ops;
     double all = 0;
     a.op_of_kernel.assign(t.kernels.size(), -1);
@@ -245,16 +109,18 @@ void summaries(Analysis &a) {
         const auto dur = static_cast<double>(t.slices.dur[slice.index()]);
         const std::string name(t.nameOf(slice)), op(t.nameOf(t.cpu_ops.slice[a.link.kernels[k].op.index()]));
         all += dur;
-        auto &row = a.kernels;
-        if (kernels.emplace(name, row.size()).second) row.push_back({name, a.link.kernels[k].kind, 0, 0, dur, dur, 0.1, {}});
-        KernelSummary &ks = row[kernels[name]];
+        auto& row = a.kernels;
+        if (kernels.emplace(name, row.size()).second)
+            row.push_back({name, a.link.kernels[k].kind, 0, 0, dur, dur, 0.1, {}});
+        KernelSummary& ks = row[kernels[name]];
         ++ks.calls;
         ks.total_ns += dur;
         ks.min_ns = std::min(ks.min_ns, dur);
         ks.max_ns = std::max(ks.max_ns, dur);
         ks.kernels.emplace_back(k);
         const Direction direction = a.link.kernels[k].direction;
-        const std::string key = op + '/' + std::to_string(static_cast<int>(a.link.kernels[k].kind)) + '/' + std::to_string(static_cast<int>(direction));
+        const std::string key = op + '/' + std::to_string(static_cast<int>(a.link.kernels[k].kind)) + '/' +
+                                std::to_string(static_cast<int>(direction));
         if (ops.emplace(key, a.ops.size()).second) {
             OpSummary o;
             o.op = op;
@@ -265,7 +131,7 @@ void summaries(Analysis &a) {
             a.ops.push_back(std::move(o));
         }
         a.op_of_kernel[k] = static_cast<std::int32_t>(ops[key]);
-        OpSummary &o = a.ops[ops[key]];
+        OpSummary& o = a.ops[ops[key]];
         ++o.calls;
         ++o.kernels_count;
         o.time_ns += dur;
@@ -274,20 +140,21 @@ void summaries(Analysis &a) {
         o.cost.bytes_written += a.kernel_costs[k].bytes_written;
         o.kernels.emplace_back(k);
     }
-    std::sort(a.kernels.begin(), a.kernels.end(), [](const auto &x, const auto &y) { return x.total_ns > y.total_ns; });
+    std::sort(a.kernels.begin(), a.kernels.end(), [](const auto& x, const auto& y) { return x.total_ns > y.total_ns; });
     a.link.kernel_ns = a.link.op_ns = all;
     a.link.module_ns = all * 0.998;
     a.link.graph_ns = all * 0.61;
     a.link.unlinked.push_back({"launched outside of every module", all * 0.002, 7});
 }
 
-void finding(Analysis &a, const Ids &ids, const SyntheticOptions &o, const std::vector<NodeId> &layers, const std::vector<std::vector<KernelId>> &forward,
-             const std::vector<std::vector<KernelId>> &backward) {
+void finding(Analysis& a, const Ids& ids, const SyntheticOptions& o, const std::vector<NodeId>& layers,
+             const std::vector<std::vector<KernelId>>& forward, const std::vector<std::vector<KernelId>>& backward) {
     Finding f;
     f.id = std::string(idOf(ids.pattern));
     f.pattern = ids.pattern;
     f.signals = ids.signals;
-    f.signal_evidence.assign(ids.signals.size(), "a chain of short kernels under 100 µs each, one after the other" + o.name_suffix);
+    f.signal_evidence.assign(ids.signals.size(),
+                             "a chain of short kernels under 100 µs each, one after the other" + o.name_suffix);
     f.verdict = ids.verdict;
     for (int l = 0; l < o.layers; ++l) {
         Instance i;
@@ -312,11 +179,14 @@ void finding(Analysis &a, const Ids &ids, const SyntheticOptions &o, const std::
     f.kernels_now = static_cast<double>(ids.rows.size() * 2);
     f.kernels_fused = ids.fused_kernels;
     f.bytes_fused = f.bytes_now * ids.fused_share;
-    f.predicted_ns = {f.time_ns * ids.fused_share * 0.85, f.time_ns * ids.fused_share, std::min(f.time_ns, f.time_ns * ids.fused_share * 1.25)};
-    f.saving_ns = {f.time_ns - f.predicted_ns.high, f.time_ns - f.predicted_ns.expected, f.time_ns - f.predicted_ns.low};
+    f.predicted_ns = {f.time_ns * ids.fused_share * 0.85, f.time_ns * ids.fused_share,
+                      std::min(f.time_ns, f.time_ns * ids.fused_share * 1.25)};
+    f.saving_ns = {f.time_ns - f.predicted_ns.high, f.time_ns - f.predicted_ns.expected,
+                   f.time_ns - f.predicted_ns.low};
     f.step_share = a.stepNs() > 0 ? f.saving_ns.expected / a.stepNs() : 0;
     f.time_estimated = !a.trace;
-    f.reasons = {"It moves " + std::to_string(static_cast<int>(f.bytes_now / 1e6)) + " MB less through HBM in each step." + o.name_suffix,
+    f.reasons = {"It moves " + std::to_string(static_cast<int>(f.bytes_now / 1e6)) +
+                     " MB less through HBM in each step." + o.name_suffix,
                  "Its kernels are bound by memory, so fewer bytes mean less time."};
     f.modules = {"model.layers.*.mlp" + o.name_suffix};
     f.source = {"modeling_qwen3.py:63"};
@@ -325,7 +195,7 @@ void finding(Analysis &a, const Ids &ids, const SyntheticOptions &o, const std::
 
 } // namespace
 
-Analysis syntheticAnalysisValue(const SyntheticOptions &o) {
+Analysis syntheticAnalysisValue(const SyntheticOptions& o) {
     Analysis a;
     a.device.name = "NVIDIA H200";
     a.device.source = DeviceSource::Trace;
@@ -363,7 +233,7 @@ Analysis syntheticAnalysisValue(const SyntheticOptions &o) {
             const std::int64_t gpu_begin = std::max(gpu, cpu + 20'000);
             for (int l = 0; l < o.layers; ++l) {
                 forward.emplace_back();
-                for (const Call &call : kLayer) {
+                for (const Call& call : kLayer) {
                     forward.back().emplace_back(t->kernels.size());
                     maker.kernel(call, main, stream, cpu, gpu, step, Direction::Forward, 1);
                 }
@@ -377,7 +247,8 @@ Analysis syntheticAnalysisValue(const SyntheticOptions &o) {
                 }
             }
             std::reverse(backward.begin(), backward.end());
-            const Call adam{"aten::_fused_adamw_", "", "", "void at::native::multi_tensor_apply_kernel<adamw>(int)", OpKind::Optimizer, 2400, 2e9, 9e9};
+            const Call adam{"aten::_fused_adamw_", "",   "",  "void at::native::multi_tensor_apply_kernel<adamw>(int)",
+                            OpKind::Optimizer,     2400, 2e9, 9e9};
             maker.kernel(adam, main, stream, cpu, gpu, step, Direction::Optimizer, 1);
             const std::int64_t end = std::max(cpu, gpu);
             Step row;
@@ -395,7 +266,8 @@ Analysis syntheticAnalysisValue(const SyntheticOptions &o) {
             stats.wall_ns = static_cast<double>(gpu - gpu_begin);
             stats.gpu_idle_ns = o.shuffle_idle ? 2.5e6 : 0;
             stats.gpu_busy_ns = stats.kernel_ns = stats.wall_ns - stats.gpu_idle_ns;
-            stats.kernels = stats.launches = static_cast<std::uint32_t>(kLayer.size() * 2 * static_cast<std::size_t>(o.layers) + 1);
+            stats.kernels = stats.launches =
+                static_cast<std::uint32_t>(kLayer.size() * 2 * static_cast<std::size_t>(o.layers) + 1);
             a.steps.push_back(stats);
             cpu = end + 50'000;
         }
@@ -426,12 +298,12 @@ Analysis syntheticAnalysisValue(const SyntheticOptions &o) {
     }
     a.modules.resize(a.link.modules.modules.size());
     for (std::size_t k = 0; k < a.link.kernels.size(); ++k) {
-        const WorkLink &link = a.link.kernels[k];
+        const WorkLink& link = a.link.kernels[k];
         const SliceId slice = a.trace->kernels.slice[k];
         if (a.trace->slices.step[slice.index()] != a.step) continue;
         const auto dur = static_cast<double>(a.trace->slices.dur[slice.index()]);
         for (ModuleId m = link.module; m.valid(); m = a.link.modules.at(m).parent) {
-            ModuleStats &stats = a.modules[m.index()];
+            ModuleStats& stats = a.modules[m.index()];
             (link.direction == Direction::Backward ? stats.backward_ns : stats.forward_ns) += dur;
             stats.flops += a.kernel_costs[k].flops;
             stats.share += dur / a.link.kernel_ns;
@@ -443,11 +315,12 @@ Analysis syntheticAnalysisValue(const SyntheticOptions &o) {
         if (!a.trace) a.modules[m].flops = 1e9 * static_cast<double>(m + 1);
     }
     if (o.findings) {
-        for (const Ids &ids : kFindings) finding(a, ids, o, layers, forward, backward);
-        std::stable_sort(a.findings.begin(), a.findings.end(), [](const auto &x, const auto &y) { return x.saving_ns.expected > y.saving_ns.expected; });
+        for (const Ids& ids : kFindings) finding(a, ids, o, layers, forward, backward);
+        std::stable_sort(a.findings.begin(), a.findings.end(),
+                         [](const auto& x, const auto& y) { return x.saving_ns.expected > y.saving_ns.expected; });
         a.plan.step_ns = a.stepNs();
         a.plan.predicted_step_ns = {a.plan.step_ns, a.plan.step_ns, a.plan.step_ns};
-        for (const Finding &f : a.findings) {
+        for (const Finding& f : a.findings) {
             if (f.verdict != Verdict::WorthIt) continue;
             a.plan.findings.push_back(f.id);
             a.plan.predicted_step_ns.expected -= f.saving_ns.expected;
@@ -458,7 +331,9 @@ Analysis syntheticAnalysisValue(const SyntheticOptions &o) {
     return a;
 }
 
-AnalysisPtr syntheticAnalysis(const SyntheticOptions &options) { return std::make_shared<const Analysis>(syntheticAnalysisValue(options)); }
+AnalysisPtr syntheticAnalysis(const SyntheticOptions& options) {
+    return std::make_shared<const Analysis>(syntheticAnalysisValue(options));
+}
 
 Analysis syntheticTimeline(std::size_t slices) {
     auto t = std::make_shared<TraceStore>();
@@ -468,7 +343,8 @@ Analysis syntheticTimeline(std::size_t slices) {
     const TrackId stream = maker.track(TrackKind::GpuStream, 7, "stream 7", 0, 7);
     std::int64_t cpu_t = 0, gpu_t = 0;
     for (std::size_t i = 0; i * 3 < slices; ++i)
-        maker.kernel(kLayer[i % kLayer.size()], cpu, stream, cpu_t, gpu_t, -1, Direction::Forward, 0.05 + static_cast<double>(i % 7) * 0.01, 0);
+        maker.kernel(kLayer[i % kLayer.size()], cpu, stream, cpu_t, gpu_t, -1, Direction::Forward,
+                     0.05 + static_cast<double>(i % 7) * 0.01, 0);
     t->end = std::max(cpu_t, gpu_t);
     maker.sort();
     a.index = std::make_shared<const SliceIndex>(*t);

@@ -8,15 +8,20 @@
 namespace fusescope::testing {
 namespace {
 
-bool nameChar(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == ':' || c == '.'; }
+bool nameChar(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+           c == ':' || c == '.';
+}
 
 struct Parser {
     std::string_view text;
     std::size_t at = 0;
     std::string problem;
 
-    bool fail(const std::string &what) {
-        if (problem.empty()) problem = what + " at byte " + std::to_string(at) + ": " + std::string(text.substr(at > 20 ? at - 20 : 0, 60));
+    bool fail(const std::string& what) {
+        if (problem.empty())
+            problem =
+                what + " at byte " + std::to_string(at) + ": " + std::string(text.substr(at > 20 ? at - 20 : 0, 60));
         return false;
     }
     std::string name() {
@@ -34,14 +39,15 @@ struct Parser {
             if (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') return fail("control character");
             if (c == '&') {
                 constexpr std::array<std::string_view, 5> entities = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
-                const auto known = std::find_if(entities.begin(), entities.end(), [&](std::string_view e) { return text.substr(at, e.size()) == e; });
+                const auto known = std::find_if(entities.begin(), entities.end(),
+                                                [&](std::string_view e) { return text.substr(at, e.size()) == e; });
                 if (known == entities.end()) return fail("bare '&'");
             }
             ++at;
         }
         return true;
     }
-    bool tag(std::vector<std::string> &open) {
+    bool tag(std::vector<std::string>& open) {
         ++at; // <
         const bool closing = at < text.size() && text[at] == '/';
         if (closing) ++at;
@@ -51,7 +57,8 @@ struct Parser {
         for (space(); at < text.size() && text[at] != '>' && text[at] != '/'; space()) {
             const std::string attribute = name();
             if (attribute.empty()) return fail("attribute without a name");
-            if (std::find(seen.begin(), seen.end(), attribute) != seen.end()) return fail("attribute " + attribute + " twice");
+            if (std::find(seen.begin(), seen.end(), attribute) != seen.end())
+                return fail("attribute " + attribute + " twice");
             seen.push_back(attribute);
             if (text.substr(at, 2) != "=\"") return fail("attribute without a quoted value");
             at += 2;
@@ -65,7 +72,8 @@ struct Parser {
         if (closing) {
             if (open.empty() || open.back() != element) return fail("</" + element + "> closes nothing");
             open.pop_back();
-        } else if (!empty) open.push_back(element);
+        } else if (!empty)
+            open.push_back(element);
         return true;
     }
     bool run() {
@@ -73,7 +81,8 @@ struct Parser {
         while (at < text.size()) {
             if (text[at] == '<') {
                 if (!tag(open)) return false;
-            } else if (!characters('<')) return false;
+            } else if (!characters('<'))
+                return false;
         }
         return open.empty() || fail("<" + open.back() + "> is not closed");
     }

@@ -39,7 +39,8 @@ QString valueTip(const OpGraph &graph, ValueId id, bool input) {
     if (!id.valid() || id.index() >= graph.values.size()) return {};
     const Value &value = graph.at(id);
     lines.add(tr("Shape"), shapeOf(value.meta));
-    if (input) lines.add(tr("Used by"), QCoreApplication::translate("fusescope::GraphTip", "%n operator(s)", nullptr, static_cast<int>(graph.consumersOf(id).size())));
+    const std::size_t uses = graph.consumersOf(id).size();
+    if (input) lines.add(tr("Used by"), uses == 1 ? tr("1 operator") : tr("%1 operators").arg(uses));
     return lines.under((input ? tr("Input") : tr("Output")) + QChar(u' ') + safe(graph.strings.view(value.name)));
 }
 
@@ -70,8 +71,8 @@ QString opTip(const Analysis &analysis, NodeId id) {
             ns += static_cast<double>(analysis.trace->slices.dur[analysis.trace->kernels.slice[kernel.index()].index()]);
             ++kernels;
         }
-        if (kernels > 0)
-            lines.add(tr("Measured"), QCoreApplication::translate("fusescope::GraphTip", "%1 in %n kernel(s)", nullptr, kernels).arg(text(formatDuration(ns))));
+        const QString time = text(formatDuration(ns));
+        if (kernels > 0) lines.add(tr("Measured"), kernels == 1 ? tr("%1 in 1 kernel").arg(time) : tr("%1 in %2 kernels").arg(time).arg(kernels));
     }
     return lines.under(safe(graph.name(id)));
 }

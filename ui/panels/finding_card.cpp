@@ -33,7 +33,7 @@ Source sourceOf(QModelIndex index) {
 
 } // namespace
 
-QString signalName(int signal) {
+QString signalTitle(int signal) {
     switch (signal) {
     case 1: return FindingCardDelegate::tr("Many small kernels");
     case 2: return FindingCardDelegate::tr("Memory-bound operators in a row");
@@ -154,8 +154,8 @@ bool FindingCardDelegate::helpEvent(QHelpEvent* event, QAbstractItemView* view, 
     const int chip = static_cast<int>(at.x() / 20) + 1;
     if (f.verdict != Verdict::AlreadyFused && at.y() >= 0 && at.y() < kLine && at.x() >= 0 && chip <= 4) {
         const bool found = std::find(f.signals.begin(), f.signals.end(), chip) != f.signals.end();
-        QToolTip::showText(event->globalPos(), found ? tr("Signal %1: %2").arg(chip).arg(signalName(chip))
-                                                     : tr("Signal %1 not found: %2").arg(chip).arg(signalName(chip)));
+        QToolTip::showText(event->globalPos(), found ? tr("Signal %1: %2").arg(chip).arg(signalTitle(chip))
+                                                     : tr("Signal %1 not found: %2").arg(chip).arg(signalTitle(chip)));
         return true;
     }
     return QStyledItemDelegate::helpEvent(event, view, option, index);

@@ -22,6 +22,6 @@ private:
 };
 
 // What the four signals are, in a few words (1..4).
-[[nodiscard]] QString signalName(int signal);
+[[nodiscard]] QString signalTitle(int signal);
 
 } // namespace fusescope

@@ -114,7 +114,7 @@ QString findingHtml(const Analysis& analysis, std::size_t row, Theme theme) {
     QStringList evidence;
     for (std::size_t i = 0; i < f.signals.size(); ++i) {
         const QString sentence = i < f.signal_evidence.size() ? esc(f.signal_evidence[i]) : QString();
-        evidence.append(QStringLiteral("<b>%1 %2.</b> %3").arg(f.signals[i]).arg(signalName(f.signals[i]).toHtmlEscaped(), sentence));
+        evidence.append(QStringLiteral("<b>%1 %2.</b> %3").arg(f.signals[i]).arg(signalTitle(f.signals[i]).toHtmlEscaped(), sentence));
     }
     html.items(evidence);
     if (!f.reasons.empty()) html.head(f.verdict == Verdict::AlreadyFused ? tr("What was found") : tr("Why this saving and this verdict"));
@@ -196,7 +196,7 @@ QString findingMarkdown(const Analysis& analysis, std::size_t row) {
     }
     QStringList evidence;
     for (std::size_t i = 0; i < f.signals.size(); ++i) {
-        QString line = QStringLiteral("%1 %2").arg(f.signals[i]).arg(signalName(f.signals[i]));
+        QString line = QStringLiteral("%1 %2").arg(f.signals[i]).arg(signalTitle(f.signals[i]));
         if (i < f.signal_evidence.size()) line += QLatin1String(": ") + text(f.signal_evidence[i]);
         evidence.append(line);
     }

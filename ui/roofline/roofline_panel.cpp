@@ -9,6 +9,7 @@
 #include "ui/roofline/roofline_view.h"
 
 #include <QChart>
+#include <QGraphicsLayout>
 #include <QLabel>
 #include <QLineSeries>
 #include <QStackedLayout>

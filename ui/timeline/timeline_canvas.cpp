@@ -100,9 +100,10 @@ void TimelineCanvas::paintMarkedRange(QPainter &painter) {
     painter.fillRect(QRectF(std::floor(x0), 0, 1, height()), accent);
     painter.fillRect(QRectF(std::floor(x1), 0, 1, height()), accent);
     const RangeFacts facts = factsOfRange(*state_->analysis(), t0, t1);
-    const QString words = tr("%1 · GPU busy %2 (%3) · %n kernel(s)", nullptr, static_cast<int>(facts.kernels))
+    const QString kernels = facts.kernels == 1 ? tr("1 kernel") : tr("%1 kernels").arg(text(formatCount(static_cast<std::int64_t>(facts.kernels))));
+    const QString words = tr("%1 · GPU busy %2 (%3) · %4")
                               .arg(text(formatDuration(facts.span_ns)), text(formatDuration(facts.busy_ns)),
-                                   text(formatPercent(facts.span_ns > 0 ? facts.busy_ns / facts.span_ns : 0)));
+                                   text(formatPercent(facts.span_ns > 0 ? facts.busy_ns / facts.span_ns : 0)), kernels);
     painter.setFont(uiFont(12, true));
     const QFontMetricsF metrics(painter.font());
     const double wide = metrics.horizontalAdvance(words) + 16;
@@ -131,6 +132,11 @@ SliceId TimelineCanvas::sliceUnder(QPointF at) const {
 }
 
 bool TimelineCanvas::event(QEvent *event) {
+    // The window's own shortcut for Escape lets go of the selection; a marked range goes first.
+    if (event->type() == QEvent::ShortcutOverride && mark0_ != mark1_ && static_cast<QKeyEvent *>(event)->key() == Qt::Key_Escape) {
+        event->accept();
+        return true;
+    }
     if (event->type() == QEvent::NativeGesture) {
         auto *gesture = static_cast<QNativeGestureEvent *>(event);
         if (gesture->gestureType() == Qt::ZoomNativeGesture) {

@@ -166,6 +166,7 @@ void RulerStrip::paintEvent(QPaintEvent *) {
     const QString words = text(formatDuration(spanOf(state_->origin(), std::max(state_->origin(), state_->timeAt(hover_)))));
     const double wide = QFontMetricsF(painter.font()).horizontalAdvance(words) + 10;
     const QRectF plate(std::clamp(hover_ - wide / 2, 0.0, std::max(0.0, width() - wide)), 2, wide, height() - 6);
+    painter.fillRect(plate.adjusted(-40, -2, 40, -6), qColor(ColourRole::Background, theme)); // labels it would cut in half
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(Qt::NoPen);
     painter.setBrush(qColor(ColourRole::SurfaceRaised, theme));

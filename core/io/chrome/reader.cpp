@@ -1,169 +1,101 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kineto JSON, plain or gzip. One thread inflates, this one frames and merges in file order, two decode.
-#include "core/base/format.h"
+// Kineto JSON, plain or gzip: the pieces put together, and what is said when there is nothing to read.
+#include "core/io/chrome/reader.h"
+
 #include "core/base/inflate.h"
 #include "core/base/mapped_file.h"
-#include "core/io/chrome/import.h"
-#include "core/io/chrome/reader.h"
+#include "core/io/chrome/pipeline.h"
 #include "core/io/open.h"
 
-#include <condition_variable>
-#include <deque>
-#include <future>
-#include <mutex>
+#include <algorithm>
 #include <thread>
 
 namespace fusescope {
 namespace {
 
-constexpr const char *kExpected = "a Kineto trace with a traceEvents array";
+constexpr const char* kExpected = "a Kineto trace with a traceEvents array";
 constexpr std::uint64_t kMaxText = std::uint64_t{1} << 40;
-constexpr std::size_t kPiece = std::size_t{4} << 20;
+constexpr std::size_t kSmallText = std::size_t{4} << 20; // not worth a thread
 
-// Text between the inflating thread and the framing one; a few pieces deep.
-class Pieces {
-public:
-    bool push(std::string_view piece) {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return queue_.size() < 4 || stopped_; });
-        if (stopped_) return false;
-        queue_.emplace_back(piece);
-        changed_.notify_all();
-        return true;
-    }
-    void close() {
-        const std::lock_guard lock(mutex_);
-        closed_ = true;
-        changed_.notify_all();
-    }
-    void stop() {
-        const std::lock_guard lock(mutex_);
-        stopped_ = true;
-        changed_.notify_all();
-    }
-    bool pop(std::string &piece) {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return !queue_.empty() || closed_; });
-        if (queue_.empty()) return false;
-        piece = std::move(queue_.front());
-        queue_.pop_front();
-        changed_.notify_all();
-        return true;
-    }
-
-private:
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::deque<std::string> queue_;
-    bool closed_ = false, stopped_ = false;
-};
-
-// Frames, decodes two batches ahead, merges in order.
-class Pipeline {
-public:
-    explicit Pipeline(TraceBuilder &builder)
-        : builder_(builder), importer_(builder),
-          framer_([this](chrome::Batch &&batch) { decodeLater(std::move(batch)); },
-                  [this](std::string_view key, std::string_view value, std::uint64_t) { importer_.header(key, value); },
-                  [this](std::string_view kind, std::uint64_t at, std::string_view text) { builder_.problem(kind, at, text); }) {}
-
-    void push(std::string_view text) { framer_.push(text); }
-    void finish() {
-        framer_.finish();
-        while (!pending_.empty()) merge();
-        importer_.finish();
-    }
-    [[nodiscard]] const chrome::Framer &framer() const { return framer_; }
-
-private:
-    void decodeLater(chrome::Batch &&batch) {
-        if (pending_.size() >= 2) merge();
-        pending_.push_back(std::async(std::launch::async, [b = std::move(batch)]() mutable { return chrome::decode(std::move(b)); }));
-    }
-    void merge() {
-        importer_.add(pending_.front().get());
-        pending_.pop_front();
-    }
-
-    TraceBuilder &builder_;
-    chrome::Importer importer_;
-    std::deque<std::future<chrome::Decoded>> pending_;
-    chrome::Framer framer_;
-};
-
-Error cancelled(const std::string &path) { return {ErrorCode::Cancelled, "to read the whole trace", "that it was cancelled", path}; }
-
-// What stands where a trace was expected.
-std::string describe(const chrome::Framer &framer) {
-    if (!framer.sawRoot()) return "no text at all";
-    if (framer.firstByte() == '{') return "JSON without a traceEvents array";
-    return "text that is not JSON";
+unsigned workersFor(std::size_t bytes) {
+    if (bytes < kSmallText) return 0;
+    // Merging is one thread's work: beyond a few workers it is what is waited for.
+    return std::clamp(std::thread::hardware_concurrency(), 1U, 6U);
 }
 
-Result<TracePtr> finished(Pipeline &pipeline, TraceBuilder &&builder, const std::string &path, const std::string &cut) {
-    pipeline.finish();
-    if (!cut.empty()) builder.problem("truncated", builder.meta().json_bytes, "the file is " + cut + "; everything before that was read");
-    if (!pipeline.framer().sawEvents())
-        return Error{cut.empty() ? ErrorCode::WrongFormat : ErrorCode::Damaged, kExpected, cut.empty() ? describe(pipeline.framer()) : cut, path};
-    if (builder.meta().counts.total == builder.meta().counts.dropped)
-        return Error{cut.empty() ? ErrorCode::Empty : ErrorCode::Damaged, kExpected,
-                     cut.empty() ? "a traceEvents array without a single event" : cut + ", before the first event", path};
+// What stands where a trace was expected.
+std::string describe(const chrome::RootScanner& root) {
+    if (root.firstByte() == 0) return "no text at all";
+    if (root.firstByte() == '[') return "a JSON array without a single event";
+    if (root.firstByte() != '{') return "text that is not JSON";
+    return "JSON without a traceEvents array";
+}
+
+// cut: why the text ended before its end, empty if it did not.
+Result<TracePtr> finished(const chrome::Pipeline& pipeline, TraceBuilder&& builder, const std::string& cut) {
+    const std::string path = builder.meta().path;
+    const EventCounts& counts = builder.meta().counts;
+    if (!cut.empty())
+        builder.problem("truncated", pipeline.textBytes(), "the file is " + cut + "; everything before that was read");
+    if (!pipeline.root().sawEvents())
+        return Error{cut.empty() ? ErrorCode::WrongFormat : ErrorCode::Damaged, kExpected,
+                     cut.empty() ? describe(pipeline.root()) : cut, path};
+    if (counts.total == counts.dropped) {
+        if (!cut.empty()) return Error{ErrorCode::Damaged, kExpected, cut + ", before the first event", path};
+        const bool array = pipeline.root().firstByte() == '[';
+        if (counts.dropped > 0) return Error{ErrorCode::Damaged, kExpected, "no event that is valid JSON", path};
+        return Error{array ? ErrorCode::WrongFormat : ErrorCode::Empty, kExpected,
+                     array ? describe(pipeline.root()) : "a traceEvents array without a single event", path};
+    }
+    builder.meta().json_bytes = pipeline.textBytes();
     return std::move(builder).finish();
+}
+
+Error cancelled(const std::string& path) {
+    return {ErrorCode::Cancelled, "to read the whole trace", "that it was cancelled", path};
 }
 
 } // namespace
 
-Result<TracePtr> readKinetoText(std::string_view text, const std::string &path) {
+Result<TracePtr> readKinetoText(std::string_view text, const KinetoTextOptions& options) {
     TraceBuilder builder;
-    builder.meta().path = path;
-    builder.meta().json_bytes = builder.meta().file_bytes = text.size();
-    Pipeline pipeline(builder);
-    pipeline.push(text);
-    return finished(pipeline, std::move(builder), path, "");
+    builder.meta().path = options.path;
+    builder.meta().file_bytes = text.size();
+    Progress progress;
+    chrome::TextSource source(text, options.batch_bytes == 0 ? chrome::kBatchBytes : options.batch_bytes);
+    chrome::Pipeline pipeline(builder, source, progress);
+    (void)pipeline.run(options.workers);
+    return finished(pipeline, std::move(builder), "");
 }
 
-Result<TracePtr> readKinetoTrace(const std::string &path, bool gzip, Progress &progress) {
+Result<TracePtr> readKinetoTrace(const std::string& path, bool gzip, Progress& progress) {
     auto file = MappedFile::open(path, kExpected);
     if (!file) return std::move(file).error();
     const std::string_view bytes = file->bytes();
     TraceBuilder builder;
-    TraceStore &meta = builder.meta();
-    meta.path = path;
-    meta.file_bytes = bytes.size();
-    meta.compressed = gzip;
-    Pipeline pipeline(builder);
+    builder.meta().path = path;
+    builder.meta().file_bytes = bytes.size();
+    builder.meta().compressed = gzip;
     progress.begin("reading events", bytes.size());
     if (!gzip) {
-        meta.json_bytes = bytes.size();
-        for (std::size_t at = 0; at < bytes.size(); at += kPiece) {
-            if (progress.cancelled()) return cancelled(path);
-            pipeline.push(bytes.substr(at, kPiece));
-            progress.advance(at);
-        }
-        return finished(pipeline, std::move(builder), path, "");
+        chrome::TextSource source(bytes);
+        chrome::Pipeline pipeline(builder, source, progress);
+        if (!pipeline.run(workersFor(bytes.size()))) return cancelled(path);
+        progress.begin("sorting events");
+        return finished(pipeline, std::move(builder), "");
     }
-    Pieces pieces;
-    InflateEnd end;
-    std::thread inflating([&] {
-        end = inflateGzip(bytes, kMaxText, [&](std::string_view piece) { return pieces.push(piece); });
-        pieces.close();
-    });
-    std::string piece;
-    // How much text there will be is known only at the end: the ratio of what has passed is close enough.
-    while (pieces.pop(piece)) {
-        if (progress.cancelled()) pieces.stop();
-        else pipeline.push(piece);
-        meta.json_bytes += piece.size();
-        progress.advance(std::min<std::uint64_t>(bytes.size(), meta.json_bytes / 12));
-    }
-    inflating.join();
-    if (progress.cancelled()) return cancelled(path);
-    return finished(pipeline, std::move(builder), path, end.problem);
+    chrome::GzipSource source(bytes, kMaxText);
+    chrome::Pipeline pipeline(builder, source, progress);
+    // Inflating takes a thread and is what is waited for: one worker keeps up with it.
+    if (!pipeline.run(1)) return cancelled(path);
+    progress.begin("sorting events");
+    return finished(pipeline, std::move(builder), source.end().problem);
 }
 
-Result<std::string> readArgsText(const TraceStore &store, SliceId slice) {
+Result<std::string> readArgsText(const TraceStore& store, SliceId slice) {
     if (slice.index() >= store.slices.size() || store.slices.args_length[slice.index()] == 0) return std::string();
-    const std::uint64_t offset = store.slices.args_offset[slice.index()], length = store.slices.args_length[slice.index()];
+    const std::uint64_t offset = store.slices.args_offset[slice.index()];
+    const std::uint64_t length = store.slices.args_length[slice.index()];
     auto file = MappedFile::open(store.path, "the trace that was opened");
     if (!file) return std::move(file).error();
     const Error changed{ErrorCode::Damaged, "the trace as it was when it was opened", "a shorter file", store.path};

@@ -5,11 +5,18 @@
 #include "core/base/result.h"
 #include "core/trace/trace_store.h"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace fusescope {
 
-[[nodiscard]] Result<TracePtr> readKinetoText(std::string_view text, const std::string &path = "memory");
+// workers: decoding threads, 0 = all on this one. batch_bytes: 0 = as for files.
+struct KinetoTextOptions {
+    std::string path = "memory";
+    unsigned workers = 0;
+    std::size_t batch_bytes = 0;
+};
+[[nodiscard]] Result<TracePtr> readKinetoText(std::string_view text, const KinetoTextOptions& options = {});
 
 } // namespace fusescope

@@ -33,7 +33,7 @@ std::vector<ColourRole> roles(ColourRole first, ColourRole last) {
 
 using Vec = std::array<double, 3>;
 
-Vec times(const std::array<Vec, 3> &m, const Vec &v) {
+Vec times(const std::array<Vec, 3>& m, const Vec& v) {
     Vec out{};
     for (std::size_t i = 0; i < 3; ++i) out[i] = m[i][0] * v[0] + m[i][1] * v[1] + m[i][2] * v[2];
     return out;
@@ -47,30 +47,40 @@ const std::array<std::array<Vec, 3>, 4> kSight = {{
     {{{1.255528, -0.076749, -0.178779}, {-0.078411, 0.930809, 0.147602}, {0.004733, 0.691367, 0.303900}}},
 }};
 
-Vec oklab(Rgb c, const std::array<Vec, 3> &sight) {
+Vec oklab(Rgb c, const std::array<Vec, 3>& sight) {
     Vec rgb = times(sight, {linear(c.r), linear(c.g), linear(c.b)});
-    for (double &v : rgb) v = std::clamp(v, 0.0, 1.0);
-    Vec lms = times({{{0.4122214708, 0.5363325363, 0.0514459929}, {0.2119034982, 0.6806995451, 0.1073969566}, {0.0883024619, 0.2817188376, 0.6299787005}}}, rgb);
-    for (double &v : lms) v = std::cbrt(v);
-    return times({{{0.2104542553, 0.7936177850, -0.0040720468}, {1.9779984951, -2.4285922050, 0.4505937099}, {0.0259040371, 0.7827717662, -0.8086757660}}}, lms);
+    for (double& v : rgb) v = std::clamp(v, 0.0, 1.0);
+    Vec lms = times({{{0.4122214708, 0.5363325363, 0.0514459929},
+                      {0.2119034982, 0.6806995451, 0.1073969566},
+                      {0.0883024619, 0.2817188376, 0.6299787005}}},
+                    rgb);
+    for (double& v : lms) v = std::cbrt(v);
+    return times({{{0.2104542553, 0.7936177850, -0.0040720468},
+                   {1.9779984951, -2.4285922050, 0.4505937099},
+                   {0.0259040371, 0.7827717662, -0.8086757660}}},
+                 lms);
 }
 
 TEST(Colour, TextReadsOnEverySurface) {
     for (const Theme theme : kThemes)
         for (const ColourRole text : {ColourRole::Text, ColourRole::TextMuted})
             for (const ColourRole surface : {ColourRole::Background, ColourRole::Surface, ColourRole::SurfaceRaised})
-                EXPECT_GE(contrast(text, surface, theme), 4.5) << nameOf(text) << " on " << nameOf(surface) << ' ' << static_cast<int>(theme);
+                EXPECT_GE(contrast(text, surface, theme), 4.5)
+                    << nameOf(text) << " on " << nameOf(surface) << ' ' << static_cast<int>(theme);
 }
 
 TEST(Colour, TextReadsOnEveryFill) {
     std::vector<ColourRole> fills = roles(ColourRole::KindAttention, ColourRole::BoundIdle);
-    for (const ColourRole block : {ColourRole::BlockEmbedding, ColourRole::BlockAttentionMlp, ColourRole::BlockLayer, ColourRole::BlockNorm, ColourRole::BlockPlain,
-                                   ColourRole::CpuOp, ColourRole::Launch, ColourRole::PythonFrame, ColourRole::Annotation, ColourRole::Accent, ColourRole::Flagged,
-                                   ColourRole::Danger, ColourRole::Warning, ColourRole::Good, ColourRole::Background, ColourRole::Surface, ColourRole::SurfaceRaised})
+    for (const ColourRole block :
+         {ColourRole::BlockEmbedding, ColourRole::BlockAttentionMlp, ColourRole::BlockLayer, ColourRole::BlockNorm,
+          ColourRole::BlockPlain, ColourRole::CpuOp, ColourRole::Launch, ColourRole::PythonFrame,
+          ColourRole::Annotation, ColourRole::Accent, ColourRole::Flagged, ColourRole::Danger, ColourRole::Warning,
+          ColourRole::Good, ColourRole::Background, ColourRole::Surface, ColourRole::SurfaceRaised})
         fills.push_back(block);
     for (const Theme theme : kThemes)
         for (const ColourRole fill : fills)
-            EXPECT_GE(contrast(textOn(fill), fill, theme), 4.5) << nameOf(textOn(fill)) << " on " << nameOf(fill) << ' ' << static_cast<int>(theme);
+            EXPECT_GE(contrast(textOn(fill), fill, theme), 4.5)
+                << nameOf(textOn(fill)) << " on " << nameOf(fill) << ' ' << static_cast<int>(theme);
 }
 
 TEST(Colour, WordsInSignalColoursRead) {
@@ -80,9 +90,11 @@ TEST(Colour, WordsInSignalColoursRead) {
                 EXPECT_GE(contrast(text, surface, theme), 4.5) << nameOf(text) << " on " << nameOf(surface);
 }
 
-TEST(Colour, MarksStandOutFromThePage) { // WCAG 1.4.11: graphical objects, 3:1; a little less for amber, which has a label too
+TEST(Colour,
+     MarksStandOutFromThePage) { // WCAG 1.4.11: graphical objects, 3:1; a little less for amber, which has a label too
     for (const Theme theme : kThemes)
-        for (const ColourRole mark : {ColourRole::Accent, ColourRole::Flagged}) EXPECT_GE(contrast(mark, ColourRole::Surface, theme), 2.8) << nameOf(mark);
+        for (const ColourRole mark : {ColourRole::Accent, ColourRole::Flagged})
+            EXPECT_GE(contrast(mark, ColourRole::Surface, theme), 2.8) << nameOf(mark);
 }
 
 TEST(Colour, KindsDifferForEveryEye) {
@@ -91,9 +103,11 @@ TEST(Colour, KindsDifferForEveryEye) {
         for (std::size_t sight = 0; sight < kSight.size(); ++sight)
             for (std::size_t i = 0; i < kinds.size(); ++i)
                 for (std::size_t j = i + 1; j < kinds.size(); ++j) {
-                    const Vec a = oklab(colour(kinds[i], theme), kSight[sight]), b = oklab(colour(kinds[j], theme), kSight[sight]);
+                    const Vec a = oklab(colour(kinds[i], theme), kSight[sight]),
+                              b = oklab(colour(kinds[j], theme), kSight[sight]);
                     const double distance = std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
-                    EXPECT_GE(distance, 0.065) << nameOf(kinds[i]) << " and " << nameOf(kinds[j]) << ", sight " << sight;
+                    EXPECT_GE(distance, 0.065)
+                        << nameOf(kinds[i]) << " and " << nameOf(kinds[j]) << ", sight " << sight;
                 }
 }
 

@@ -18,7 +18,7 @@ struct Scene {
     LayoutResult layout;
 };
 
-Scene scene(const testing::SyntheticOptions &options = {}) {
+Scene scene(const testing::SyntheticOptions& options = {}) {
     Scene s;
     s.analysis = testing::syntheticAnalysisValue(options);
     s.visible = visibleGraph(*s.analysis.graph, defaultView(*s.analysis.graph));
@@ -26,27 +26,31 @@ Scene scene(const testing::SyntheticOptions &options = {}) {
     return s;
 }
 
-const DrawRect *boxOf(const DrawList &list, const Scene &s, std::string_view title) {
+const DrawRect* boxOf(const DrawList& list, const Scene& s, std::string_view title) {
     for (std::size_t i = 0; i < s.visible.nodes.size(); ++i) {
         if (s.visible.nodes[i].title != title) continue;
-        for (const DrawRect &r : list.rects)
-            if (r.layer == 1 && r.x == s.layout.boxes[i].x && r.y == s.layout.boxes[i].y && r.width == s.layout.boxes[i].width) return &r;
+        for (const DrawRect& r : list.rects)
+            if (r.layer == 1 && r.x == s.layout.boxes[i].x && r.y == s.layout.boxes[i].y &&
+                r.width == s.layout.boxes[i].width)
+                return &r;
     }
     return nullptr;
 }
 
-bool says(const DrawList &list, std::string_view text) {
-    return std::any_of(list.texts.begin(), list.texts.end(), [&](const DrawText &t) { return t.text.find(text) != std::string::npos; });
+bool says(const DrawList& list, std::string_view text) {
+    return std::any_of(list.texts.begin(), list.texts.end(),
+                       [&](const DrawText& t) { return t.text.find(text) != std::string::npos; });
 }
 
 TEST(GraphDraw, BlocksTakeTheArticlesColours) {
     const Scene s = scene();
     const DrawList list = drawGraph(s.analysis, s.visible, s.layout, {});
-    const std::pair<const char *, ColourRole> wanted[] = {{"embed_tokens", ColourRole::BlockEmbedding}, {"lm_head", ColourRole::BlockEmbedding},
-                                                          {"norm", ColourRole::BlockEmbedding}, {"self_attn", ColourRole::BlockAttentionMlp},
-                                                          {"mlp", ColourRole::BlockAttentionMlp}, {"input_layernorm", ColourRole::BlockNorm}};
-    for (const auto &[title, role] : wanted) {
-        const DrawRect *box = boxOf(list, s, title);
+    const std::pair<const char*, ColourRole> wanted[] = {
+        {"embed_tokens", ColourRole::BlockEmbedding}, {"lm_head", ColourRole::BlockEmbedding},
+        {"norm", ColourRole::BlockEmbedding},         {"self_attn", ColourRole::BlockAttentionMlp},
+        {"mlp", ColourRole::BlockAttentionMlp},       {"input_layernorm", ColourRole::BlockNorm}};
+    for (const auto& [title, role] : wanted) {
+        const DrawRect* box = boxOf(list, s, title);
         ASSERT_NE(box, nullptr) << title;
         EXPECT_EQ(box->fill, role) << title;
         EXPECT_EQ(box->pick.kind, PickKind::Module);
@@ -63,7 +67,9 @@ TEST(GraphDraw, FlaggedBoxesHaveAnAmberOutlineAndABadge) {
     EXPECT_GE(norm->stroke_width, 2);
     EXPECT_NE(head->stroke, ColourRole::Flagged);
     EXPECT_TRUE(says(list, catalogEntry(Pattern::RmsNorm).title));
-    EXPECT_TRUE(std::any_of(list.rects.begin(), list.rects.end(), [](const DrawRect &r) { return r.fill == ColourRole::Flagged && r.pick.kind == PickKind::Instance; }));
+    EXPECT_TRUE(std::any_of(list.rects.begin(), list.rects.end(), [](const DrawRect& r) {
+        return r.fill == ColourRole::Flagged && r.pick.kind == PickKind::Instance;
+    }));
 }
 
 TEST(GraphDraw, MeasuredTimeAndShareAreShown) {
@@ -83,7 +89,7 @@ TEST(GraphDraw, FoldsAreStacked) {
     EXPECT_TRUE(says(list, "×4"));
     for (std::size_t i = 0; i < s.visible.clusters.size(); ++i) {
         if (s.visible.clusters[i].repeat < 2) continue;
-        const auto cards = std::count_if(list.rects.begin(), list.rects.end(), [&](const DrawRect &r) {
+        const auto cards = std::count_if(list.rects.begin(), list.rects.end(), [&](const DrawRect& r) {
             return r.layer == -2 && r.width == s.layout.clusters[i].width && r.height == s.layout.clusters[i].height;
         });
         EXPECT_EQ(cards, 3); // itself and two below
@@ -94,7 +100,7 @@ TEST(GraphDraw, EdgesHaveArrowsAndLabelsNeverCoverBoxes) {
     const Scene s = scene();
     const DrawList list = drawGraph(s.analysis, s.visible, s.layout, {});
     EXPECT_EQ(list.lines.size(), s.visible.edges.size());
-    for (const DrawLine &line : list.lines) EXPECT_TRUE(line.arrow);
+    for (const DrawLine& line : list.lines) EXPECT_TRUE(line.arrow);
     EXPECT_TRUE(says(list, "4096"));
 }
 
@@ -103,7 +109,8 @@ TEST(GraphDraw, SelectionDimsTheRest) {
     SelectionSets selection;
     selection.pick = {PickKind::Finding, 0};
     selection.findings = {0};
-    for (const Instance &i : s.analysis.findings[0].instances) selection.nodes.insert(selection.nodes.end(), i.nodes.begin(), i.nodes.end());
+    for (const Instance& i : s.analysis.findings[0].instances)
+        selection.nodes.insert(selection.nodes.end(), i.nodes.begin(), i.nodes.end());
     std::sort(selection.nodes.begin(), selection.nodes.end());
     const DrawList list = drawGraph(s.analysis, s.visible, s.layout, selection);
     const DrawRect *attention = boxOf(list, s, "self_attn"), *mlp = boxOf(list, s, "mlp");
@@ -117,7 +124,7 @@ TEST(GraphDraw, WellFormedAndWithinItsSize) {
     const Scene s = scene();
     const DrawList list = drawGraph(s.analysis, s.visible, s.layout, {});
     EXPECT_EQ(testing::xmlProblem(svgText(list, Theme::Dark)), "");
-    for (const DrawRect &r : list.rects) {
+    for (const DrawRect& r : list.rects) {
         EXPECT_LE(r.x + r.width, list.width);
         EXPECT_LE(r.y + r.height, list.height);
     }
@@ -134,8 +141,10 @@ TEST(GraphDraw, MismatchedLayoutIsSurvived) {
 
 TEST(GraphDraw, BlockRoleByClass) {
     const Scene s = scene();
-    EXPECT_EQ(blockRole(s.analysis.graph->modules, s.analysis.graph->modules.find("model.layers.0")), ColourRole::BlockLayer);
-    EXPECT_EQ(blockRole(s.analysis.graph->modules, s.analysis.graph->modules.find("model.layers.0.self_attn.q_proj")), ColourRole::BlockPlain);
+    EXPECT_EQ(blockRole(s.analysis.graph->modules, s.analysis.graph->modules.find("model.layers.0")),
+              ColourRole::BlockLayer);
+    EXPECT_EQ(blockRole(s.analysis.graph->modules, s.analysis.graph->modules.find("model.layers.0.self_attn.q_proj")),
+              ColourRole::BlockPlain);
     EXPECT_EQ(blockRole({}, ModuleId()), ColourRole::BlockPlain);
 }
 

@@ -10,20 +10,28 @@ namespace fusescope {
 namespace {
 
 TEST(Names, Kernels) {
-    EXPECT_EQ(displayKernelName("void at::native::vectorized_elementwise_kernel<4, at::native::Foo>(int)"), "vectorized_elementwise_kernel");
-    EXPECT_EQ(displayKernelName("void at::native::(anonymous namespace)::CatArrayBatchedCopy<a, b>(x)"), "CatArrayBatchedCopy");
-    EXPECT_EQ(displayKernelName("void (anonymous namespace)::softmax_warp_forward<float>(float*)"), "softmax_warp_forward");
-    EXPECT_EQ(displayKernelName("nvjet_tst_192x192_64x4_2x1_v_bz_coopB_TNT"), "nvjet_tst_192x192_64x4_2x1_v_bz_coopB_TNT");
+    EXPECT_EQ(displayKernelName("void at::native::vectorized_elementwise_kernel<4, at::native::Foo>(int)"),
+              "vectorized_elementwise_kernel");
+    EXPECT_EQ(displayKernelName("void at::native::(anonymous namespace)::CatArrayBatchedCopy<a, b>(x)"),
+              "CatArrayBatchedCopy");
+    EXPECT_EQ(displayKernelName("void (anonymous namespace)::softmax_warp_forward<float>(float*)"),
+              "softmax_warp_forward");
+    EXPECT_EQ(displayKernelName("nvjet_tst_192x192_64x4_2x1_v_bz_coopB_TNT"),
+              "nvjet_tst_192x192_64x4_2x1_v_bz_coopB_TNT");
     EXPECT_EQ(displayKernelName("triton_red_fused__to_copy_add_0"), "triton_red_fused__to_copy_add_0");
     EXPECT_EQ(displayKernelName(""), "");
     EXPECT_EQ(displayKernelName("<<<"), "<<<");
 }
 
 TEST(Names, WhatAGenericKernelDoes) {
-    EXPECT_EQ(telltaleKernelName("void at::native::vectorized_elementwise_kernel<4, at::native::BinaryFunctor<float, float, float, "
-                                 "at::native::binary_internal::MulFunctor<float> >, std::array<char*, 3ul> >(int)"),
+    EXPECT_EQ(telltaleKernelName(
+                  "void at::native::vectorized_elementwise_kernel<4, at::native::BinaryFunctor<float, float, float, "
+                  "at::native::binary_internal::MulFunctor<float> >, std::array<char*, 3ul> >(int)"),
               "vectorized_elementwise_kernel<MulFunctor>");
-    EXPECT_EQ(telltaleKernelName("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float> > >(x)"), "reduce_kernel<MeanOps>");
+    EXPECT_EQ(
+        telltaleKernelName(
+            "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float> > >(x)"),
+        "reduce_kernel<MeanOps>");
     EXPECT_EQ(telltaleKernelName("plain"), "plain");
     EXPECT_EQ(telltaleKernelName("f<"), "f");
 }
@@ -46,8 +54,9 @@ TEST(Text, ControlCharactersAreSeen) {
     EXPECT_EQ(visibleText("\x7f"), "\u2421");
     EXPECT_EQ(visibleText("\xff\xfe"), "\uFFFD\uFFFD");
     EXPECT_EQ(visibleText("\xed\xa0\x80"), "\uFFFD\uFFFD\uFFFD"); // a surrogate is not text
-    EXPECT_EQ(visibleText("\u202Eabc"), "\uFFFD" "abc");          // nor is a change of direction
-    EXPECT_EQ(visibleText("\xef\xbf\xbf"), "\uFFFD");             // U+FFFF is not allowed in XML
+    EXPECT_EQ(visibleText("\u202Eabc"), "\uFFFD"
+                                        "abc");       // nor is a change of direction
+    EXPECT_EQ(visibleText("\xef\xbf\xbf"), "\uFFFD"); // U+FFFF is not allowed in XML
     EXPECT_EQ(visibleText("µ → 中"), "µ → 中");
     EXPECT_EQ(visibleText(std::string(100'000, 'x'), 100).size(), 103U);
 }
@@ -60,7 +69,8 @@ TEST(Text, ElidedFits) {
     EXPECT_EQ(longer.substr(longer.size() - 3), "…");
     EXPECT_EQ(elided("anything", style, 3), "");
     EXPECT_EQ(elided("", style, 100), "");
-    for (double room = 0; room < 120; room += 1) EXPECT_LE(textWidth(elided("µ中文字 kernel name", style, room), style), std::max(room, 0.0)) << room;
+    for (double room = 0; room < 120; room += 1)
+        EXPECT_LE(textWidth(elided("µ中文字 kernel name", style, room), style), std::max(room, 0.0)) << room;
 }
 
 } // namespace

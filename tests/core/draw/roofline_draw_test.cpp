@@ -15,14 +15,16 @@
 namespace fusescope {
 namespace {
 
-bool says(const DrawList &list, std::string_view text) {
-    return std::any_of(list.texts.begin(), list.texts.end(), [&](const DrawText &t) { return t.text.find(text) != std::string::npos; });
+bool says(const DrawList& list, std::string_view text) {
+    return std::any_of(list.texts.begin(), list.texts.end(),
+                       [&](const DrawText& t) { return t.text.find(text) != std::string::npos; });
 }
 
 TEST(Roofline, AxesArePowersOfTenAroundEverything) {
     const AnalysisPtr a = testing::syntheticAnalysis();
     const RooflineAxes axes = rooflineAxes(*a);
-    for (const double v : {axes.min_ai, axes.max_ai, axes.min_flops, axes.max_flops}) EXPECT_NEAR(std::log10(v), std::round(std::log10(v)), 1e-9);
+    for (const double v : {axes.min_ai, axes.max_ai, axes.min_flops, axes.max_flops})
+        EXPECT_NEAR(std::log10(v), std::round(std::log10(v)), 1e-9);
     for (const std::uint32_t row : plottableOps(*a)) {
         EXPECT_GE(a->ops[row].intensity(), axes.min_ai);
         EXPECT_LE(a->ops[row].intensity(), axes.max_ai);
@@ -37,7 +39,8 @@ TEST(Roofline, AxesArePowersOfTenAroundEverything) {
 TEST(Roofline, OneMarkARowThatCanStand) {
     const AnalysisPtr a = testing::syntheticAnalysis();
     const DrawList list = drawRoofline(*a, 800, 520, {});
-    const auto marks = std::count_if(list.markers.begin(), list.markers.end(), [](const DrawMarker &m) { return m.pick.kind == PickKind::Op; });
+    const auto marks = std::count_if(list.markers.begin(), list.markers.end(),
+                                     [](const DrawMarker& m) { return m.pick.kind == PickKind::Op; });
     EXPECT_EQ(static_cast<std::size_t>(marks), plottableOps(*a).size());
     EXPECT_LT(plottableOps(*a).size(), a->ops.size()); // a copy has no FLOPs
     EXPECT_TRUE(says(list, "not shown: "));
@@ -58,20 +61,24 @@ TEST(Roofline, AreaIsTime) {
 
 TEST(Roofline, SaysRidgeRoofsAndSource) {
     const DrawList list = drawRoofline(*testing::syntheticAnalysis(), 800, 520, {});
-    for (const char *text : {"ridge 206 FLOP/byte", "HBM 4.80 TB/s", "989 TFLOP/s", "NVIDIA H200", "preset", "4.20 TB/s", "arithmetic intensity"}) EXPECT_TRUE(says(list, text)) << text;
+    for (const char* text : {"ridge 206 FLOP/byte", "HBM 4.80 TB/s", "989 TFLOP/s", "NVIDIA H200", "preset",
+                             "4.20 TB/s", "arithmetic intensity"})
+        EXPECT_TRUE(says(list, text)) << text;
 }
 
 TEST(Roofline, LabelsDoNotOverlap) {
     const DrawList list = drawRoofline(*testing::syntheticAnalysis(), 800, 520, {});
-    std::vector<const DrawText *> labels;
-    for (const DrawText &t : list.texts)
+    std::vector<const DrawText*> labels;
+    for (const DrawText& t : list.texts)
         if (t.pick.kind == PickKind::Op) labels.push_back(&t);
     EXPECT_GE(labels.size(), 3U);
     for (std::size_t i = 0; i < labels.size(); ++i)
         for (std::size_t j = i + 1; j < labels.size(); ++j) {
             const bool apart_y = std::fabs(labels[i]->y - labels[j]->y) >= 11;
-            const DrawText *left = labels[i]->x < labels[j]->x ? labels[i] : labels[j], *right = left == labels[i] ? labels[j] : labels[i];
-            EXPECT_TRUE(apart_y || left->x + textWidth(left->text, {11}) <= right->x + 1) << left->text << " / " << right->text;
+            const DrawText *left = labels[i]->x < labels[j]->x ? labels[i] : labels[j],
+                           *right = left == labels[i] ? labels[j] : labels[i];
+            EXPECT_TRUE(apart_y || left->x + textWidth(left->text, {11}) <= right->x + 1)
+                << left->text << " / " << right->text;
         }
 }
 
@@ -80,7 +87,7 @@ TEST(Roofline, SelectionStandsOut) {
     selection.pick = {PickKind::Op, 1};
     selection.ops = {1};
     const DrawList list = drawRoofline(*testing::syntheticAnalysis(), 800, 520, selection);
-    for (const DrawMarker &m : list.markers) {
+    for (const DrawMarker& m : list.markers) {
         if (m.pick.kind != PickKind::Op) continue; // the ridge
         EXPECT_EQ(m.emphasis, m.pick.id == 1 ? Emphasis::Selected : Emphasis::Dimmed);
     }

@@ -12,7 +12,7 @@ namespace {
 
 using fusescope::testing::xmlProblem;
 
-DrawList everything(const std::string &text) {
+DrawList everything(const std::string& text) {
     DrawList list;
     list.width = 200;
     list.height = 100;
@@ -80,7 +80,7 @@ TEST(Svg, OddNumbersStayNumbers) {
     list.width = std::numeric_limits<double>::quiet_NaN();
     const std::string svg = svgText(list, Theme::Dark);
     EXPECT_EQ(xmlProblem(svg), "");
-    for (const char *bad : {"nan", "inf", "e+", "=\"-5\""}) EXPECT_EQ(svg.find(bad), std::string::npos) << bad;
+    for (const char* bad : {"nan", "inf", "e+", "=\"-5\""}) EXPECT_EQ(svg.find(bad), std::string::npos) << bad;
 }
 
 TEST(Svg, LayersArePaintedInOrder) {

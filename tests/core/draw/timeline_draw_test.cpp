@@ -26,7 +26,7 @@ Scene wholeStep() {
     Scene s;
     s.analysis = syntheticAnalysis();
     s.layout = timelineLayout(*s.analysis, {});
-    const StepStats &step = s.analysis->steps.back();
+    const StepStats& step = s.analysis->steps.back();
     s.view.t0 = step.begin;
     s.view.t1 = step.end;
     s.view.width = 1600;
@@ -34,15 +34,17 @@ Scene wholeStep() {
     return s;
 }
 
-std::size_t fills(const DrawList &list, ColourRole role) {
-    return static_cast<std::size_t>(std::count_if(list.rects.begin(), list.rects.end(), [&](const DrawRect &r) { return r.filled && r.fill == role; }));
+std::size_t fills(const DrawList& list, ColourRole role) {
+    return static_cast<std::size_t>(std::count_if(list.rects.begin(), list.rects.end(),
+                                                  [&](const DrawRect& r) { return r.filled && r.fill == role; }));
 }
 
 TEST(TimelineDraw, KernelsTakeTheColourOfTheirKind) {
     const Scene s = wholeStep();
     const DrawList list = drawTimeline(*s.analysis, s.layout, s.view, {});
-    for (const ColourRole role : {ColourRole::KindAttention, ColourRole::KindMatmul, ColourRole::KindNorm, ColourRole::KindOptimizer, ColourRole::Launch,
-                                  ColourRole::CpuOp, ColourRole::Annotation})
+    for (const ColourRole role :
+         {ColourRole::KindAttention, ColourRole::KindMatmul, ColourRole::KindNorm, ColourRole::KindOptimizer,
+          ColourRole::Launch, ColourRole::CpuOp, ColourRole::Annotation})
         EXPECT_GT(fills(list, role), 0U) << nameOf(role);
 }
 
@@ -53,9 +55,53 @@ TEST(TimelineDraw, ItemsAreBoundedByPixelsNotByTheTrace) {
     s.view.width = 100;
     const DrawList list = drawTimeline(*s.analysis, s.layout, s.view, {});
     std::size_t lines = 0;
-    for (const TimelineRow &row : s.layout.rows) lines += row.shown.size();
+    for (const TimelineRow& row : s.layout.rows) lines += row.shown.size();
     EXPECT_LT(list.rects.size(), lines * 110);
-    EXPECT_TRUE(std::any_of(list.rects.begin(), list.rects.end(), [](const DrawRect &r) { return r.hatched; }));
+    EXPECT_TRUE(std::any_of(list.rects.begin(), list.rects.end(), [](const DrawRect& r) { return r.hatched; }));
+}
+
+// A starved stream must not look full when its short kernels are folded.
+TEST(TimelineDraw, FoldedKernelsStandAsHighAsTheGpuIsBusy) {
+    auto trace = std::make_shared<TraceStore>();
+    Track stream;
+    stream.kind = TrackKind::GpuStream;
+    stream.depths = 1;
+    stream.slices = 10'000;
+    trace->tracks.push_back(stream);
+    const StringId name = trace->strings.intern("kernel");
+    for (std::int64_t i = 0; i < 10'000; ++i) { // 2 µs of work in every 10 µs
+        SliceTable& s = trace->slices;
+        s.ts.push_back(1 + i * 10'000);
+        s.dur.push_back(2'000);
+        s.name.push_back(name);
+        s.category.push_back(Category::Kernel);
+        s.track.emplace_back(std::size_t{0});
+        s.depth.push_back(0);
+        s.detail.push_back(0xFFFFFFFFU);
+    }
+    trace->begin = 1;
+    trace->end = 100'000'000;
+    Analysis a;
+    a.trace = trace;
+    a.index = std::make_shared<const SliceIndex>(*trace);
+    const TimelineLayout layout = timelineLayout(a, {});
+    TimelineView view;
+    view.t0 = trace->begin;
+    view.t1 = trace->end;
+    view.width = 500;
+    view.height = layout.height;
+    std::size_t folded = 0;
+    for (const DrawRect& r : drawTimeline(a, layout, view, {}).rects) {
+        if (!r.hatched || r.fill != ColourRole::KindOther) continue;
+        ++folded;
+        EXPECT_NEAR(r.height, 16 * 0.2, 1.1);
+        EXPECT_NEAR(r.y + r.height, layout.rows[0].y + 16, 0.01); // on the ground of its row
+    }
+    EXPECT_GT(folded, 100U);
+    double tallest = 0;
+    for (const DrawRect& r : drawMinimap(a, 500, 44).rects)
+        if (r.fill == ColourRole::KindOther) tallest = std::max(tallest, r.height);
+    EXPECT_LE(tallest, 40 * 0.3);
 }
 
 TEST(TimelineDraw, EverythingStaysInTheView) {
@@ -64,17 +110,17 @@ TEST(TimelineDraw, EverythingStaysInTheView) {
     s.view.t1 = s.view.t0 + 200'000;
     const DrawList list = drawTimeline(*s.analysis, s.layout, s.view, {});
     EXPECT_FALSE(list.rects.empty());
-    for (const DrawRect &r : list.rects) {
+    for (const DrawRect& r : list.rects) {
         EXPECT_GE(r.x, -9) << dump(list);
         EXPECT_LE(r.x + r.width, s.view.width + 10);
     }
-    for (const DrawText &t : list.texts) EXPECT_GE(t.x, 0); // labels stay in sight while their box is partly outside
+    for (const DrawText& t : list.texts) EXPECT_GE(t.x, 0); // labels stay in sight while their box is partly outside
 }
 
 TEST(TimelineDraw, TextOnlyWhereThereIsRoom) {
     const Scene s = wholeStep();
     const DrawList list = drawTimeline(*s.analysis, s.layout, s.view, {});
-    for (const DrawText &t : list.texts) {
+    for (const DrawText& t : list.texts) {
         if (t.pick.kind == PickKind::None) continue; // of idle gaps
         EXPECT_GE(t.max_width, 20) << t.text;
     }
@@ -83,9 +129,9 @@ TEST(TimelineDraw, TextOnlyWhereThereIsRoom) {
 TEST(TimelineDraw, FlagsStandUnderTheKernelsOfTheFinding) {
     const Scene s = wholeStep();
     const DrawList list = drawTimeline(*s.analysis, s.layout, s.view, {});
-    const TimelineRow &stream = s.layout.rows.back();
+    const TimelineRow& stream = s.layout.rows.back();
     std::size_t bars = 0, outlines = 0;
-    for (const DrawRect &r : list.rects) {
+    for (const DrawRect& r : list.rects) {
         if (r.filled && r.fill == ColourRole::Flagged) {
             ++bars;
             EXPECT_GE(r.y, stream.y + stream.line_height);
@@ -95,13 +141,15 @@ TEST(TimelineDraw, FlagsStandUnderTheKernelsOfTheFinding) {
     }
     EXPECT_GT(bars, 0U);
     EXPECT_GT(outlines, 0U);
-    const auto labelled = std::any_of(list.texts.begin(), list.texts.end(), [](const DrawText &t) { return t.text == catalogEntry(Pattern::Attention).title; });
+    const auto labelled = std::any_of(list.texts.begin(), list.texts.end(), [](const DrawText& t) {
+        return t.text == catalogEntry(Pattern::Attention).title;
+    });
     EXPECT_TRUE(labelled);
 }
 
 TEST(TimelineDraw, NotBeneficialIsNotFlagged) {
     Analysis a = testing::syntheticAnalysisValue();
-    for (Finding &f : a.findings) f.verdict = Verdict::NotBeneficial;
+    for (Finding& f : a.findings) f.verdict = Verdict::NotBeneficial;
     a.plan = {};
     Scene s = wholeStep();
     const DrawList list = drawTimeline(a, s.layout, s.view, {});
@@ -110,7 +158,9 @@ TEST(TimelineDraw, NotBeneficialIsNotFlagged) {
 
 TEST(TimelineDraw, AdjacentKernelsOfAnInstanceAreOneMark) {
     Analysis a = testing::syntheticAnalysisValue();
-    a.findings.erase(std::remove_if(a.findings.begin(), a.findings.end(), [](const Finding &f) { return f.pattern != Pattern::Attention; }), a.findings.end());
+    a.findings.erase(std::remove_if(a.findings.begin(), a.findings.end(),
+                                    [](const Finding& f) { return f.pattern != Pattern::Attention; }),
+                     a.findings.end());
     a.findings[0].instances.resize(1);
     a.findings[0].instances[0].backward.clear();
     Scene s = wholeStep();
@@ -136,15 +186,18 @@ TEST(TimelineDraw, SelectionStandsOutAndTheRestIsDimmed) {
     SelectionSets selection;
     selection.pick = {PickKind::Finding, 0};
     selection.findings = {0};
-    for (const Instance &i : s.analysis->findings[0].instances) selection.kernels.insert(selection.kernels.end(), i.forward.begin(), i.forward.end());
+    for (const Instance& i : s.analysis->findings[0].instances)
+        selection.kernels.insert(selection.kernels.end(), i.forward.begin(), i.forward.end());
     std::sort(selection.kernels.begin(), selection.kernels.end());
     const DrawList list = drawTimeline(*s.analysis, s.layout, s.view, selection);
     std::size_t selected = 0, dimmed = 0;
-    for (const DrawRect &r : list.rects) {
+    for (const DrawRect& r : list.rects) {
         if (r.layer != 0) continue;
         if (r.emphasis == Emphasis::Selected) {
             ++selected;
-            EXPECT_TRUE(r.fill == ColourRole::KindAttention || r.fill == ColourRole::Launch || r.fill == ColourRole::CpuOp || r.hatched) << nameOf(r.fill);
+            EXPECT_TRUE(r.fill == ColourRole::KindAttention || r.fill == ColourRole::Launch ||
+                        r.fill == ColourRole::CpuOp || r.hatched)
+                << nameOf(r.fill);
         }
         if (r.emphasis == Emphasis::Dimmed) ++dimmed;
     }
@@ -156,7 +209,7 @@ TEST(TimelineDraw, SliceAtFindsWhatIsDrawn) {
     const Scene s = wholeStep();
     const DrawList list = drawTimeline(*s.analysis, s.layout, s.view, {});
     std::size_t checked = 0;
-    for (const DrawRect &r : list.rects) {
+    for (const DrawRect& r : list.rects) {
         if (r.pick.kind != PickKind::Kernel || r.layer != 0 || r.width < 6 || r.hatched) continue;
         const SliceId slice = sliceAt(*s.analysis, s.layout, s.view, r.x + r.width / 2, r.y + 4);
         ASSERT_TRUE(slice.valid());
@@ -171,8 +224,10 @@ TEST(TimelineDraw, SliceAtFindsWhatIsDrawn) {
 
 TEST(TimelineDraw, OddViewsDrawNothingBad) {
     const Scene s = wholeStep();
-    constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(), most = std::numeric_limits<std::int64_t>::max();
-    for (const auto &[t0, t1] : std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 0}, {5, 1}, {least, most}, {0, most}, {least, least + 1}}) {
+    constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(),
+                           most = std::numeric_limits<std::int64_t>::max();
+    for (const auto& [t0, t1] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+             {0, 0}, {5, 1}, {least, most}, {0, most}, {least, least + 1}}) {
         TimelineView view = s.view;
         view.t0 = t0;
         view.t1 = t1;
@@ -196,7 +251,7 @@ TEST(Ruler, TicksAreNiceAndApart) {
         EXPECT_LE(list.texts.size(), 15U) << span;
         std::set<std::string> seen;
         double last = -1e9;
-        for (const DrawText &t : list.texts) {
+        for (const DrawText& t : list.texts) {
             EXPECT_TRUE(seen.insert(t.text).second) << t.text; // no two ticks say the same
             EXPECT_GE(t.x - last, 60) << t.text;
             last = t.x;
@@ -221,7 +276,7 @@ TEST(Minimap, ShowsWorkAndSteps) {
     EXPECT_GT(fills(list, ColourRole::KindMatmul), 0U);
     EXPECT_EQ(list.lines.size(), 2U);
     EXPECT_LE(list.rects.size(), 800U + 8U);
-    for (const DrawRect &r : list.rects) EXPECT_LE(r.y + r.height, 40);
+    for (const DrawRect& r : list.rects) EXPECT_LE(r.y + r.height, 40);
     EXPECT_TRUE(drawMinimap({}, 800, 40).rects.empty());
 }
 
@@ -229,8 +284,8 @@ TEST(TimelinePicture, WellFormedWithLabelsAndLegend) {
     const DrawList list = drawTimelinePicture(*syntheticAnalysis(), 1000);
     EXPECT_EQ(testing::xmlProblem(svgText(list, Theme::Light)), "");
     std::set<std::string> texts;
-    for (const DrawText &t : list.texts) texts.insert(t.text);
-    for (const char *wanted : {"stream 7", "matmul", "worth fusing", "0"}) EXPECT_TRUE(texts.count(wanted)) << wanted;
+    for (const DrawText& t : list.texts) texts.insert(t.text);
+    for (const char* wanted : {"stream 7", "matmul", "worth fusing", "0"}) EXPECT_TRUE(texts.count(wanted)) << wanted;
     EXPECT_FALSE(drawTimelinePicture({}, 1000).texts.empty()); // says why there is nothing
 }
 

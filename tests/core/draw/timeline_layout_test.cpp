@@ -21,7 +21,8 @@ TEST(TimelineLayout, GpuBelowCpuWithoutOverlap) {
     EXPECT_EQ(layout.rows[0].label, "thread 415 (python3)");
     EXPECT_EQ(layout.rows[2].label, "GPU annotations");
     EXPECT_EQ(layout.rows[3].label, "stream 7");
-    for (std::size_t i = 1; i < layout.rows.size(); ++i) EXPECT_GE(layout.rows[i].y, layout.rows[i - 1].y + layout.rows[i - 1].height);
+    for (std::size_t i = 1; i < layout.rows.size(); ++i)
+        EXPECT_GE(layout.rows[i].y, layout.rows[i - 1].y + layout.rows[i - 1].height);
     EXPECT_GE(layout.height, layout.rows.back().y + layout.rows.back().height);
     EXPECT_LT(layout.rows[2].height, layout.rows[3].height); // annotations are thin
 }
@@ -75,7 +76,7 @@ Analysis pythonThread() {
     const StringId frame = trace->strings.intern("module.py(1): _call_impl"), op = trace->strings.intern("aten::mul");
     for (std::uint16_t d = 0; d < 20; ++d)
         for (int i = 0; i < 2; ++i) {
-            SliceTable &s = trace->slices;
+            SliceTable& s = trace->slices;
             s.ts.push_back(d);
             s.dur.push_back(100 - d);
             s.name.push_back(d >= 17 ? op : frame);
@@ -94,10 +95,11 @@ TEST(TimelineLayout, DeepThreadsKeepWhatTells) {
     options.depth_limit = 4;
     const TimelineLayout layout = timelineLayout(a, options);
     ASSERT_EQ(layout.rows.size(), 1U);
-    const std::vector<std::uint16_t> &shown = layout.rows[0].shown;
+    const std::vector<std::uint16_t>& shown = layout.rows[0].shown;
     ASSERT_EQ(shown.size(), 4U);
     EXPECT_TRUE(std::is_sorted(shown.begin(), shown.end()));
-    for (const std::uint16_t d : std::vector<std::uint16_t>{17, 18, 19}) EXPECT_TRUE(std::binary_search(shown.begin(), shown.end(), d)) << d;
+    for (const std::uint16_t d : std::vector<std::uint16_t>{17, 18, 19})
+        EXPECT_TRUE(std::binary_search(shown.begin(), shown.end(), d)) << d;
     EXPECT_EQ(layout.rows[0].depths, 4);
 }
 

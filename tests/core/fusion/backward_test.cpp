@@ -49,7 +49,8 @@ TEST(Backward, KernelsAreOfTheAnalysedStep) {
     for (const Finding& finding : findFusions(s.input(true, true)))
         for (const Instance& instance : finding.instances)
             for (const std::vector<KernelId>* side : {&instance.forward, &instance.backward})
-                for (const KernelId k : *side) EXPECT_EQ(s.trace->slices.step[s.trace->kernels.slice[k.index()].index()], step);
+                for (const KernelId k : *side)
+                    EXPECT_EQ(s.trace->slices.step[s.trace->kernels.slice[k.index()].index()], step);
 }
 
 } // namespace

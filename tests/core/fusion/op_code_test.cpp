@@ -24,10 +24,17 @@ TEST(OpCode, OtherLibrariesMeanTheirOwn) {
 
 // Names as in samples/traces/odd-cuda-only.
 TEST(OpCode, EagerKernelsByName) {
-    EXPECT_EQ(opCodeOfKernel("void at::native::vectorized_elementwise_kernel<4, at::native::rsqrt_kernel_cuda(...)>"), OpCode::Rsqrt);
-    EXPECT_EQ(opCodeOfKernel("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float>>>"), OpCode::Mean);
-    EXPECT_EQ(opCodeOfKernel("void at::native::vectorized_elementwise_kernel<8, at::native::(anonymous namespace)::silu_kernel(...)>"), OpCode::Silu);
-    EXPECT_EQ(opCodeOfKernel("void at::native::vectorized_elementwise_kernel<8, silu_backward_kernel(...)>"), OpCode::Other);
+    EXPECT_EQ(opCodeOfKernel("void at::native::vectorized_elementwise_kernel<4, at::native::rsqrt_kernel_cuda(...)>"),
+              OpCode::Rsqrt);
+    EXPECT_EQ(opCodeOfKernel(
+                  "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float>>>"),
+              OpCode::Mean);
+    EXPECT_EQ(
+        opCodeOfKernel(
+            "void at::native::vectorized_elementwise_kernel<8, at::native::(anonymous namespace)::silu_kernel(...)>"),
+        OpCode::Silu);
+    EXPECT_EQ(opCodeOfKernel("void at::native::vectorized_elementwise_kernel<8, silu_backward_kernel(...)>"),
+              OpCode::Other);
     EXPECT_EQ(opCodeOfKernel("nvjet_sm90_tst_64x64_64x13_2x1_v_bz_TNT"), OpCode::Matmul);
     EXPECT_EQ(opCodeOfKernel("triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_0"), OpCode::Other);
 }

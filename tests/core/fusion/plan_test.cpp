@@ -22,7 +22,8 @@ Finding made(const char* id, Verdict verdict, std::vector<std::pair<std::vector<
 }
 
 TEST(Plan, TakesTheBetterOfTwo) {
-    const Plan plan = makePlan({made("a", Verdict::WorthIt, {{{1, 2}, 10}}), made("b", Verdict::WorthIt, {{{2, 3}, 12}})}, 100);
+    const Plan plan =
+        makePlan({made("a", Verdict::WorthIt, {{{1, 2}, 10}}), made("b", Verdict::WorthIt, {{{2, 3}, 12}})}, 100);
     EXPECT_EQ(plan.findings, std::vector<std::string>{"b"});
     EXPECT_EQ(plan.predicted_step_ns.expected, 88);
     EXPECT_EQ(plan.predicted_step_ns.low, 76);
@@ -30,21 +31,24 @@ TEST(Plan, TakesTheBetterOfTwo) {
 }
 
 TEST(Plan, TwoSmallOnesBeatOneLarge) { // greedy would take b
-    const Plan plan = makePlan({made("a", Verdict::WorthIt, {{{1}, 7}, {{2}, 7}}), made("b", Verdict::WorthIt, {{{1, 2}, 10}})}, 100);
+    const Plan plan =
+        makePlan({made("a", Verdict::WorthIt, {{{1}, 7}, {{2}, 7}}), made("b", Verdict::WorthIt, {{{1, 2}, 10}})}, 100);
     EXPECT_EQ(plan.findings, std::vector<std::string>{"a"});
     EXPECT_EQ(plan.parts.front().instances.size(), 2U);
 }
 
 TEST(Plan, OverlapIsAMatterOfInstances) {
     const Plan plan = makePlan({made("norm", Verdict::WorthIt, {{{1}, 5}, {{2}, 5}, {{3}, 5}}),
-                                made("add_norm", Verdict::WorthIt, {{{2, 20}, 6}})}, 100);
+                                made("add_norm", Verdict::WorthIt, {{{2, 20}, 6}})},
+                               100);
     ASSERT_EQ(plan.findings, (std::vector<std::string>{"norm", "add_norm"}));
     EXPECT_EQ(plan.parts[0].instances, (std::vector<std::uint32_t>{0, 2}));
     EXPECT_EQ(plan.predicted_step_ns.expected, 84);
 }
 
 TEST(Plan, LeavesOutWhatDoesNotPay) {
-    const Plan plan = makePlan({made("a", Verdict::NotBeneficial, {{{1}, 1}}), made("b", Verdict::AlreadyFused, {{{2}, 0}})}, 100);
+    const Plan plan =
+        makePlan({made("a", Verdict::NotBeneficial, {{{1}, 1}}), made("b", Verdict::AlreadyFused, {{{2}, 0}})}, 100);
     EXPECT_TRUE(plan.findings.empty());
     EXPECT_EQ(plan.predicted_step_ns.expected, 100);
     EXPECT_TRUE(makePlan({}, 0).findings.empty());

@@ -11,7 +11,8 @@ Range predictedPerInstance(const char* id) {
     const auto findings = findFusions(sample().input(false, true));
     const Finding& finding = *findById(findings, id);
     const double n = static_cast<double>(finding.instances.size());
-    return {finding.predicted_ns.low / n / 1e3, finding.predicted_ns.expected / n / 1e3, finding.predicted_ns.high / n / 1e3};
+    return {finding.predicted_ns.low / n / 1e3, finding.predicted_ns.expected / n / 1e3,
+            finding.predicted_ns.high / n / 1e3};
 }
 
 TEST(Predict, AttentionLiesBetweenFlashAndCudnn) {
@@ -44,8 +45,8 @@ TEST(Predict, SwiGluHoldsTheCompiledKernel) { // at 4.3 TB/s (measured at 16384 
     EXPECT_GT(us.high, 187);
 }
 
-// Native F.rms_norm takes 28.1 + 121.8 us at 4096 x 4096 and 85.7 + 173.9 at 131072 x 128; a tuned kernel takes far less.
-// Of what a step gains from it the prediction may promise a third more at most.
+// Native F.rms_norm takes 28.1 + 121.8 us at 4096 x 4096 and 85.7 + 173.9 at 131072 x 128; a tuned kernel takes far
+// less. Of what a step gains from it the prediction may promise a third more at most.
 TEST(Predict, RmsNormIsNotFarAboveTheNativeKernel) {
     const auto findings = findFusions(sample().input(false, true));
     const Finding& norm = *findById(findings, "rms_norm");

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts on the bundled sample. The model has 2 layers, each with 4 RMSNorms, one RoPE, one attention, one MLP, and a final
-// norm: 2*4+1 norms. A residual add stands before every post_attention norm, before layer 1's input norm and the final one.
+// Counts on the bundled sample. The model has 2 layers, each with 4 RMSNorms, one RoPE, one attention, one MLP, and a
+// final norm: 2*4+1 norms. A residual add stands before every post_attention norm, before layer 1's input norm and the
+// final one.
 #include "tests/core/fusion/sample.h"
 
 namespace fusescope::test {
 namespace {
 
-struct Count { const char* id; std::size_t graph, trace; };
+struct Count {
+    const char* id;
+    std::size_t graph, trace;
+};
 constexpr Count kCounts[] = {
-    {"rms_norm", 9, 9}, {"add_rms_norm", 4, 4}, {"rope", 2, 2}, {"swiglu", 2, 2}, {"qkv_projection", 2, 2},
+    {"rms_norm", 9, 9},  {"add_rms_norm", 4, 4},         {"rope", 2, 2}, {"swiglu", 2, 2}, {"qkv_projection", 2, 2},
     {"attention", 2, 2}, {"linear_cross_entropy", 0, 1}, // the exported graph ends at the logits
 };
 
@@ -37,7 +41,8 @@ TEST(Sample, TraceAlone) {
     const auto findings = findFusions(sample().input(false, true));
     for (const Count& count : kCounts) EXPECT_EQ(instancesOf(findings, count.id), count.trace) << count.id;
     for (const Finding& finding : findings)
-        for (const Instance& instance : finding.instances) EXPECT_TRUE(instance.from_trace && !instance.from_graph && instance.nodes.empty());
+        for (const Instance& instance : finding.instances)
+            EXPECT_TRUE(instance.from_trace && !instance.from_graph && instance.nodes.empty());
 }
 
 TEST(Sample, BothAreOne) {
@@ -55,7 +60,7 @@ TEST(Sample, BothAreOne) {
 TEST(Sample, KernelsPerInstance) {
     const auto findings = findFusions(sample().input(false, true));
     for (const Instance& norm : findById(findings, "rms_norm")->instances) {
-        EXPECT_EQ(norm.forward.size(), 8U);  // cast, pow, mean, add, rsqrt, mul, cast, mul
+        EXPECT_EQ(norm.forward.size(), 8U);   // cast, pow, mean, add, rsqrt, mul, cast, mul
         EXPECT_EQ(norm.backward.size(), 15U); // 3 + 1 + 3 + 3 + 1 + 3 + 1 from weight mul to cast
     }
     for (const Instance& rope : findById(findings, "rope")->instances) {
@@ -82,12 +87,13 @@ TEST(Sample, KernelsPerInstance) {
 TEST(Sample, ModulesAreFoldedAndSourcesNamed) {
     const auto findings = findFusions(sample().input(true, true));
     const Finding& norm = *findById(findings, "rms_norm");
-    EXPECT_EQ(norm.modules, (std::vector<std::string>{"model.model.layers.*.input_layernorm", "model.model.layers.*.self_attn.q_norm",
-                                                      "model.model.layers.*.self_attn.k_norm",
-                                                      "model.model.layers.*.post_attention_layernorm", "model.model.norm"}));
+    EXPECT_EQ(norm.modules,
+              (std::vector<std::string>{"model.model.layers.*.input_layernorm", "model.model.layers.*.self_attn.q_norm",
+                                        "model.model.layers.*.self_attn.k_norm",
+                                        "model.model.layers.*.post_attention_layernorm", "model.model.norm"}));
     // The lines of Qwen3RMSNorm.forward in the export's stack traces.
-    EXPECT_EQ(norm.source, (std::vector<std::string>{"modeling_qwen3.py:61", "modeling_qwen3.py:62", "modeling_qwen3.py:63",
-                                                     "modeling_qwen3.py:64"}));
+    EXPECT_EQ(norm.source, (std::vector<std::string>{"modeling_qwen3.py:61", "modeling_qwen3.py:62",
+                                                     "modeling_qwen3.py:63", "modeling_qwen3.py:64"}));
     const auto traced = findFusions(sample().input(false, true));
     EXPECT_EQ(findById(traced, "linear_cross_entropy")->modules, std::vector<std::string>{"Qwen3ForCausalLM_0"});
     EXPECT_FALSE(findById(traced, "swiglu")->source.empty());
@@ -103,7 +109,7 @@ TEST(Sample, SignalsOfTheArticle) {
             EXPECT_NE(sentence.find_first_of("0123456789"), std::string::npos) << sentence;
         EXPECT_NE(norm.signal_evidence[2].find("2 layers"), std::string::npos);
         EXPECT_EQ(findById(findings, "attention")->signals, (std::vector<int>{2, 3, 4})); // its kernels are long
-        EXPECT_EQ(findById(findings, "swiglu")->signals, (std::vector<int>{2, 3, 4}));    // two kernels are no dense row
+        EXPECT_EQ(findById(findings, "swiglu")->signals, (std::vector<int>{2, 3, 4})); // two kernels are no dense row
     }
 }
 

@@ -64,7 +64,8 @@ TEST(Traffic, Rope) { // 32 + 8 heads x 4096 x 128: 40 MiB; two tables of 1 MiB
 TEST(Traffic, Attention) { // Q, O 32 MiB; K, V 8 MiB; lse 512 KiB; causal: 4 * 32 * 4096^2 * 128 / 2 = 137.4 GFLOP
     Geometry shape;
     shape.dtype = DType::BFloat16;
-    shape.batch = 1, shape.heads = 32, shape.kv_heads = 8, shape.q_len = 4096, shape.kv_len = 4096, shape.head_dim = 128;
+    shape.batch = 1, shape.heads = 32, shape.kv_heads = 8, shape.q_len = 4096, shape.kv_len = 4096,
+    shape.head_dim = 128;
     const auto parts = fusedParts(Pattern::Attention, shape, true);
     ASSERT_EQ(parts.size(), 2U);
     EXPECT_EQ(parts[0].bytes(), (32 + 16 + 32) * MB + 524288);

@@ -12,18 +12,20 @@
 namespace fusescope {
 namespace {
 
-std::string html(const testing::SyntheticOptions &options = {}) { return analysisHtml(*testing::syntheticAnalysis(options), layeredLayout); }
+std::string html(const testing::SyntheticOptions& options = {}) {
+    return analysisHtml(*testing::syntheticAnalysis(options), layeredLayout);
+}
 
-bool has(const std::string &text, std::string_view part) { return text.find(part) != std::string::npos; }
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-std::size_t count(const std::string &text, std::string_view part) {
+std::size_t count(const std::string& text, std::string_view part) {
     std::size_t n = 0;
     for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
     return n;
 }
 
 // The body is written as XML but for the page's head, so the same check serves.
-std::string bodyProblem(const std::string &page) {
+std::string bodyProblem(const std::string& page) {
     const std::size_t begin = page.find("<body>"), end = page.find("</html>");
     if (begin == std::string::npos || end == std::string::npos) return "no body";
     return testing::xmlProblem(std::string_view(page).substr(begin, end - begin));
@@ -31,7 +33,8 @@ std::string bodyProblem(const std::string &page) {
 
 TEST(Html, HasEverySection) {
     const std::string page = html();
-    for (const char *id : {"findings", "graph", "timeline", "roofline", "kernels", "operators", "modules", "steps", "link", "method"})
+    for (const char* id :
+         {"findings", "graph", "timeline", "roofline", "kernels", "operators", "modules", "steps", "link", "method"})
         EXPECT_TRUE(has(page, "id=\"" + std::string(id) + "\"")) << id;
     EXPECT_EQ(count(page, "<svg "), 3U);
     EXPECT_EQ(bodyProblem(page), "");
@@ -43,7 +46,8 @@ TEST(Html, HasEverySection) {
 
 TEST(Html, IsSelfContainedAndRunsNothing) {
     const std::string page = html();
-    for (const char *bad : {"<script", "javascript:", "<link", "@import", "url(http", "src=", "<iframe", " onclick"}) EXPECT_FALSE(has(page, bad)) << bad;
+    for (const char* bad : {"<script", "javascript:", "<link", "@import", "url(http", "src=", "<iframe", " onclick"})
+        EXPECT_FALSE(has(page, bad)) << bad;
     // The only address is the name of SVG's XML namespace.
     EXPECT_EQ(count(page, "http://"), count(page, "http://www.w3.org/2000/svg"));
     EXPECT_FALSE(has(page, "https://"));
@@ -51,7 +55,9 @@ TEST(Html, IsSelfContainedAndRunsNothing) {
 
 TEST(Html, HostileNamesStayText) {
     testing::SyntheticOptions options;
-    options.name_suffix = std::string("\"'><script>alert(1)</script><img src=x onerror=alert(2)>&\x01\x1b[31m\xff</style></svg>") + "\u202E\n";
+    options.name_suffix =
+        std::string("\"'><script>alert(1)</script><img src=x onerror=alert(2)>&\x01\x1b[31m\xff</style></svg>") +
+        "\u202E\n";
     const std::string page = html(options);
     EXPECT_FALSE(has(page, "<script"));
     EXPECT_FALSE(has(page, "<img"));

@@ -12,7 +12,8 @@ namespace {
 
 TEST(Markdown, HasItsSections) {
     const std::string text = analysisMarkdown(*testing::syntheticAnalysis());
-    for (const char *part : {"# FuseScope report", "## Findings", "## Plan", "## Top kernels", "## Problems", "NVIDIA H200", "With the plan"})
+    for (const char* part : {"# FuseScope report", "## Findings", "## Plan", "## Top kernels", "## Problems",
+                             "NVIDIA H200", "With the plan"})
         EXPECT_NE(text.find(part), std::string::npos) << part;
 }
 
@@ -31,7 +32,10 @@ TEST(Markdown, RowsOfATableHaveTheirCells) {
             if (line[i] == '|' && (i == 0 || line[i - 1] != '\\')) ++cells;
         if (expected == 0) expected = cells;
         EXPECT_EQ(cells, expected) << line;
-        EXPECT_EQ(line.find("<b>"), line.find("<b>") == std::string::npos ? std::string::npos : line.find("`") < line.find("<b>") ? line.find("<b>") : 0U) << line;
+        EXPECT_EQ(line.find("<b>"), line.find("<b>") == std::string::npos ? std::string::npos
+                                    : line.find("`") < line.find("<b>")   ? line.find("<b>")
+                                                                          : 0U)
+            << line;
         ++rows;
     }
     EXPECT_GT(rows, 10U);

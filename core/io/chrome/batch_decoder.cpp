@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/io/chrome/batch_decoder.h"
+
+#include "core/io/chrome/event_parser.h"
+#include "core/io/chrome/event_start.h"
+
+#include <algorithm>
+
+namespace fusescope::chrome {
+namespace {
+
+using Outcome = EventParser::Outcome;
+
+// Text is read again from a damaged event on, in windows: small ones after damage, so that a file of nothing but damage
+// costs no more than a few readings.
+constexpr std::size_t kSmallWindow = std::size_t{4} << 10;
+constexpr std::size_t kLargeWindow = std::size_t{256} << 10;
+
+class Walk {
+public:
+    Walk(std::string_view text, std::uint64_t offset, bool last, JsonIndex& index, Decoded& out)
+        : text_(text), last_(last), index_(index), out_(out), parser_(text, offset, out) {}
+
+    void run() {
+        Tokens tokens;
+        if (index_.strict(text_, tokens)) {
+            parser_.use(tokens, false);
+            std::size_t token = 0;
+            switch (events(tokens, token)) {
+            case Outcome::Done: return;
+            case Outcome::Cut:
+                if (!last_) {
+                    cut(tokens.at[token]);
+                    return;
+                }
+                break;
+            case Outcome::Bad: break;
+            }
+            lenient(tokens.at[token]);
+        } else {
+            lenient(0);
+        }
+    }
+
+private:
+    void cut(std::size_t at) {
+        out_.end = Decoded::End::Cut;
+        out_.end_at = at;
+    }
+
+    // Events up to the end of the tokens or the `]`. Cut, Bad: token is at the event's `{`.
+    Outcome events(const Tokens& tokens, std::size_t& token) {
+        bool stray = false;
+        while (token < tokens.count) {
+            const std::size_t at = tokens.at[token];
+            switch (text_[at]) {
+            case '{':
+                stray = false;
+                if (const Outcome outcome = parser_.read(token); outcome != Outcome::Done) return outcome;
+                continue;
+            case ',': ++token; continue;
+            case ']':
+                if (!endsArray(at)) break;
+                out_.end = Decoded::End::Closed;
+                out_.end_at = at + 1;
+                return Outcome::Done;
+            default: break;
+            }
+            if (!stray) parser_.note(Oddity::StrayText, at);
+            stray = true;
+            if (text_[at] != '[' || parser_.skip(token) != Outcome::Done) ++token;
+        }
+        return Outcome::Done;
+    }
+
+    // The `]` of the events is followed by the end, or by the next key of the outer object. Anything else is a bracket
+    // that a damaged event left behind; behind a bad event, so is a key if events follow it.
+    [[nodiscard]] bool endsArray(std::size_t at) const {
+        const auto next = [&](std::size_t from) {
+            while (from < text_.size() && static_cast<unsigned char>(text_[from]) <= ' ') ++from;
+            return from;
+        };
+        const std::size_t one = next(at + 1);
+        if (one == text_.size()) return true;
+        const std::size_t two = next(one + 1);
+        if (text_[one] == '}') return two == text_.size();
+        if (text_[one] != ',') return false;
+        if (two == text_.size()) return true;
+        return text_[two] == '"' && (!damaged_ || findEventStart(text_, two) == kNowhere);
+    }
+
+    // From an event (or the start of the text) on, trusting nothing.
+    void lenient(std::size_t from) {
+        std::size_t window = kSmallWindow;
+        while (from < text_.size()) {
+            const std::size_t to = std::min(text_.size(), from + window);
+            Tokens tokens;
+            std::size_t next_start = kNowhere;
+            const JsonIndex::Stop stop = index_.lenient(text_, from, to, tokens, next_start);
+            // The last token may go on behind the window.
+            if (stop == JsonIndex::Stop::End && to < text_.size() && tokens.count > 0) --tokens.count;
+            parser_.use(tokens, true);
+            std::size_t token = 0;
+            const Outcome outcome = events(tokens, token);
+            if (out_.end == Decoded::End::Closed) return;
+            const std::size_t reached = tokens.at[token];
+            if (outcome == Outcome::Bad) {
+                from = resync(tokens, token);
+                window = kSmallWindow;
+                continue;
+            }
+            if (stop == JsonIndex::Stop::EventInString) { // a quote was lost between here and there
+                bad(reached);
+                from = next_start;
+                window = kSmallWindow;
+                continue;
+            }
+            if (to < text_.size()) {
+                if (reached > from)
+                    window = std::min(window * 2, kLargeWindow);
+                else
+                    window *= 2; // an event longer than the window
+                from = reached;
+                continue;
+            }
+            if (outcome == Outcome::Done && stop == JsonIndex::Stop::End) return;
+            if (last_) {
+                const std::size_t next = findPhaseStart(text_, reached + 1);
+                if (next != kNowhere) {
+                    bad(reached);
+                    from = next;
+                    window = kSmallWindow;
+                    continue;
+                }
+            }
+            cut(reached);
+            return;
+        }
+    }
+
+    void bad(std::size_t at) {
+        damaged_ = true;
+        if (parser_.salvage(at)) return;
+        ++out_.counts.total;
+        ++out_.counts.dropped;
+        parser_.note(Oddity::BadEvent, at);
+    }
+
+    // Where to go on after a bad event: behind its own end if the braces show one before the next event starts.
+    std::size_t resync(const Tokens& tokens, std::size_t token) {
+        const std::size_t begin = tokens.at[token];
+        bad(begin);
+        std::size_t depth = 0, end = kNowhere;
+        for (std::size_t t = token; t < tokens.count && end == kNowhere; ++t) {
+            const char c = text_[tokens.at[t]];
+            if (c == '{' || c == '[')
+                ++depth;
+            else if ((c == '}' || c == ']') && --depth == 0)
+                end = tokens.at[t] + 1;
+        }
+        const std::size_t next = findEventStart(text_, begin + 1, end);
+        return std::min({next, end, text_.size()});
+    }
+
+    std::string_view text_;
+    bool last_;
+    bool damaged_ = false; // an event of this batch was bad
+    JsonIndex& index_;
+    Decoded& out_;
+    EventParser parser_;
+};
+
+} // namespace
+
+Decoded BatchDecoder::decode(std::string_view text, std::uint64_t offset, bool last) {
+    Decoded out;
+    constexpr std::size_t kBytesPerEvent = 300; // as most traces have it; only a reservation
+    out.slices.reserve(text.size() / kBytesPerEvent);
+    Walk(text, offset, last, index_, out).run();
+    return out;
+}
+
+} // namespace fusescope::chrome

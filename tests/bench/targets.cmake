@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+
+fusescope_bench(timeline_draw
+    PARTS analysis draw io
+    SOURCES
+        timeline_draw_bench.cpp
+        ${PROJECT_SOURCE_DIR}/tests/support/synthetic_analysis.cpp ${PROJECT_SOURCE_DIR}/tests/support/synthetic_trace.cpp)
