@@ -73,7 +73,6 @@ MainWindow::MainWindow(bool remember, QWidget *parent)
     });
     connect(loader_, &Loader::finished, this, &MainWindow::showAnalysis);
     connect(loader_, &Loader::failed, this, [this](const QString &sentence) { banner_->show(Banner::Tone::Error, sentence); });
-    connect(session_, &Session::themeChanged, this, &MainWindow::applyTheme);
     connect(session_, &Session::selectionChanged, this, [this] {
         w_->back->setEnabled(session_->canGoBack());
         w_->forward->setEnabled(session_->canGoForward());
@@ -169,6 +168,7 @@ void MainWindow::setTheme(settings::ThemeChoice choice) {
 void MainWindow::applyTheme() {
     const bool dark = theme_choice_ == settings::ThemeChoice::Dark || (theme_choice_ == settings::ThemeChoice::System && system_dark_);
     const Theme theme = dark ? Theme::Dark : Theme::Light;
+    // The style sheet first: setting it gives widgets back the palettes they had before, so views colour themselves after it.
     QApplication::setPalette(paletteOf(theme));
     qApp->setStyleSheet(styleSheetOf(theme));
     session_->setTheme(theme);

@@ -11,13 +11,14 @@ namespace fusescope {
 namespace {
 
 // Host events overrun their parent by nanoseconds up to about a microsecond (clock reads): still children.
-constexpr std::int64_t kOverrunNs = 1000;
+constexpr std::uint64_t kOverrunNs = 1000;
 constexpr std::size_t kMaxDepth = 2048; // deeper rows share the last one
 
 // GPU streams do not nest: overlapping work (programmatic dependent launch) takes the first free lane.
 struct Lanes {
     std::vector<std::int64_t> busy_until;
     std::uint16_t place(std::int64_t ts, std::int64_t end) {
+        if (end == ts) return 0; // a tick, wherever it falls: no lane of its own
         std::size_t lane = 0;
         while (lane < busy_until.size() && busy_until[lane] > ts) ++lane;
         if (lane == busy_until.size()) {
@@ -28,6 +29,28 @@ struct Lanes {
         return static_cast<std::uint16_t>(lane);
     }
 };
+
+// later - earlier; unsigned, since it may exceed int64.
+std::uint64_t between(std::int64_t earlier, std::int64_t later) {
+    return static_cast<std::uint64_t>(later) - static_cast<std::uint64_t>(earlier);
+}
+
+// Is [ts, end) inside a slice that began earlier and ends at outer_end? A little may stick out, if less than is inside.
+bool encloses(std::int64_t outer_end, std::int64_t ts, std::int64_t end) {
+    if (outer_end >= end) return true;
+    if (outer_end <= ts) return false;
+    const std::uint64_t outside = between(outer_end, end);
+    return outside <= kOverrunNs && between(ts, outer_end) > outside;
+}
+
+// Takes off the stack what ended before [ts, end) begins, or so little after that it is a neighbour, not a parent.
+void closeBefore(const TraceStore &store, std::vector<SliceId> &stack, std::int64_t ts, std::int64_t end) {
+    while (!stack.empty()) {
+        const std::int64_t outer_end = store.endOf(stack.back());
+        if (outer_end > ts && (encloses(outer_end, ts, end) || between(ts, outer_end) > kOverrunNs)) return;
+        stack.pop_back();
+    }
+}
 
 } // namespace
 
@@ -45,16 +68,11 @@ void nestSlices(TraceStore &store) {
             s.depth[row] = lanes[t].place(ts, end);
         } else {
             std::vector<SliceId> &stack = open[t];
-            const auto encloses = [&](SliceId outer) {
-                const std::int64_t outer_end = store.endOf(outer);
-                return outer_end >= end || (outer_end > ts && end - outer_end <= kOverrunNs);
-            };
-            // Whatever ended before this one began is closed; a partial overlap beyond the tolerance is a sibling a row
-            // further down, so that neither hides the other.
-            while (!stack.empty() && store.endOf(stack.back()) <= ts) stack.pop_back();
+            closeBefore(store, stack, ts, end);
+            // A partial overlap beyond the tolerance is a sibling a row further down, so that neither hides the other.
             SliceId parent = stack.empty() ? SliceId{} : stack.back();
             const std::size_t depth = std::min(stack.size(), kMaxDepth - 1);
-            for (std::size_t up = stack.size(); parent.valid() && !encloses(parent); --up)
+            for (std::size_t up = stack.size(); parent.valid() && !encloses(store.endOf(parent), ts, end); --up)
                 parent = up >= 2 ? stack[up - 2] : SliceId{};
             s.parent[row] = parent;
             s.depth[row] = static_cast<std::uint16_t>(depth);

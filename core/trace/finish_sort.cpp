@@ -2,8 +2,9 @@
 #include "core/trace/finish.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <limits>
-#include <numeric>
 
 namespace fusescope {
 namespace {
@@ -13,6 +14,51 @@ template <class T> void permute(std::vector<T> &column, const std::vector<std::u
     sorted.reserve(order.size());
     for (const std::uint32_t row : order) sorted.push_back(column[row]);
     column = std::move(sorted);
+}
+
+// Rows by (ts, -dur, file order). A radix sort over the times' own range: files hold many sorted runs in no order, of
+// which a comparison sort makes nothing.
+std::vector<std::uint32_t> sortedOrder(const SliceTable &s) {
+    struct Key {
+        std::uint64_t ts;
+        std::uint32_t row;
+    };
+    constexpr unsigned kBits = 11;
+    constexpr std::uint64_t kBuckets = std::uint64_t{1} << kBits;
+    const std::size_t n = s.size();
+    std::vector<std::uint32_t> order(n);
+    if (n == 0) return order;
+    // Unsigned differences are right for any two int64.
+    const auto least = static_cast<std::uint64_t>(*std::min_element(s.ts.begin(), s.ts.end()));
+    std::vector<Key> keys(n), scratch(n);
+    std::uint64_t used = 0;
+    for (std::size_t row = 0; row < n; ++row) {
+        keys[row] = {static_cast<std::uint64_t>(s.ts[row]) - least, static_cast<std::uint32_t>(row)};
+        used |= keys[row].ts;
+    }
+    for (unsigned shift = 0; shift < 64 && (used >> shift) != 0; shift += kBits) {
+        std::array<std::uint32_t, kBuckets> start{};
+        for (const Key &key : keys) ++start[(key.ts >> shift) % kBuckets];
+        std::uint32_t sum = 0;
+        for (std::uint32_t &count : start) {
+            const std::uint32_t before = sum;
+            sum += count;
+            count = before;
+        }
+        for (const Key &key : keys) scratch[start[(key.ts >> shift) % kBuckets]++] = key;
+        keys.swap(scratch);
+    }
+    for (std::size_t i = 0; i < n; ++i) order[i] = keys[i].row;
+    // Of those that begin together the longest first; the radix sort left them in file order.
+    for (std::size_t begin = 0; begin < n;) {
+        std::size_t end = begin + 1;
+        while (end < n && keys[end].ts == keys[begin].ts) ++end;
+        if (end - begin > 1)
+            std::stable_sort(order.begin() + static_cast<std::ptrdiff_t>(begin), order.begin() + static_cast<std::ptrdiff_t>(end),
+                             [&](std::uint32_t a, std::uint32_t b) { return s.dur[a] > s.dur[b]; });
+        begin = end;
+    }
+    return order;
 }
 
 } // namespace
@@ -40,11 +86,7 @@ void clampDurations(TraceStore &store, TraceBuilder &problems) {
 
 void sortSlices(TraceStore &store) {
     SliceTable &s = store.slices;
-    std::vector<std::uint32_t> order(s.size());
-    std::iota(order.begin(), order.end(), 0U);
-    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return s.ts[a] != s.ts[b] ? s.ts[a] < s.ts[b] : s.dur[a] > s.dur[b];
-    });
+    const std::vector<std::uint32_t> order = sortedOrder(s);
     permute(s.ts, order);
     permute(s.dur, order);
     permute(s.name, order);

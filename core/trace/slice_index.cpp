@@ -79,6 +79,13 @@ struct SliceIndex::Impl {
                                                          [&](std::uint32_t s, std::int64_t time) { return store->slices.ts[s] < time; }) -
                                         row.slices.begin());
     }
+    // Steps back over a few slices without duration in front of a position.
+    std::size_t beforeTicks(const Row &row, std::size_t position) const {
+        constexpr std::size_t kMaxTicks = 64;
+        std::size_t at = position;
+        while (at > 0 && position - at < kMaxTicks && store->slices.dur[row.slices[at - 1]] == 0) --at;
+        return at;
+    }
 };
 
 SliceIndex::SliceIndex(const TraceStore &store) : impl_(std::make_unique<Impl>()) {
@@ -106,7 +113,9 @@ void SliceIndex::query(TrackId track, std::uint16_t depth, std::int64_t t0, std:
     const std::uint64_t range = static_cast<std::uint64_t>(t1) - static_cast<std::uint64_t>(t0);
     const auto pixel = static_cast<std::int64_t>(std::max<std::uint64_t>(1, range / static_cast<std::uint64_t>(pixels)));
     std::size_t i = impl_->lower(*row, t0);
-    if (i > 0 && endOf(row->slices[i - 1]) > t0) --i; // began before the range, reaches into it
+    // What began before the range and reaches into it; ticks of no length may lie on top of it.
+    const std::size_t before = impl_->beforeTicks(*row, i);
+    if (before > 0 && endOf(row->slices[before - 1]) > t0) i = before - 1;
     while (i < row->slices.size()) {
         const std::uint32_t s = row->slices[i];
         const std::int64_t begin = store.slices.ts[s];
@@ -146,7 +155,8 @@ SliceId SliceIndex::at(TrackId track, std::uint16_t depth, std::int64_t t, std::
     };
     SliceId best;
     std::int64_t best_distance = tolerance;
-    for (std::size_t i = after >= 1 ? after - 1 : 0; i < std::min(after + 1, row->slices.size()); ++i) {
+    const std::size_t before = impl_->beforeTicks(*row, after);
+    for (std::size_t i = before >= 1 ? before - 1 : 0; i < std::min(after + 1, row->slices.size()); ++i) {
         const std::int64_t d = distance(row->slices[i]);
         if (d > best_distance || (best.valid() && d == best_distance)) continue;
         best = SliceId(row->slices[i]);

@@ -100,10 +100,10 @@ QString verdictText(Verdict verdict) {
 
 ColourRole colourOf(Verdict verdict) {
     switch (verdict) {
-    case Verdict::WorthIt: return ColourRole::Good;
-    case Verdict::Marginal: return ColourRole::Warning;
-    case Verdict::NotBeneficial: // a good answer, no alarm
-    case Verdict::AlreadyFused: break;
+    case Verdict::WorthIt: return ColourRole::Flagged; // as its outline in the pictures and its badge in the report
+    case Verdict::AlreadyFused: return ColourRole::Good;
+    case Verdict::Marginal:
+    case Verdict::NotBeneficial: break; // a good answer, no alarm
     }
     return ColourRole::TextMuted;
 }

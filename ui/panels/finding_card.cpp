@@ -99,7 +99,7 @@ void FindingCardDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
     write(line(0).adjusted(0, 0, -badge_width - 8, 0), titleOf(f), strong, uiFont(14, true), Qt::AlignLeft);
 
     if (fused) {
-        const QString what = f.time_ns > 0 ? QString(kernelsText(f) + QLatin1String(" · ") + text(formatDuration(f.time_ns))) : kernelsText(f);
+        const QString what = f.time_ns > 0 ? QString(kernelsText(f) + QStringLiteral(" · ") + text(formatDuration(f.time_ns))) : kernelsText(f);
         write(line(1), what, ColourRole::TextMuted, uiFont(12), Qt::AlignLeft);
         painter->restore();
         return;

@@ -183,7 +183,7 @@ QString findingMarkdown(const Analysis& analysis, std::size_t row) {
     if (!range.isEmpty()) facts.last() += QLatin1Char(' ') + range;
     if (f.step_share > 0 && f.verdict != Verdict::AlreadyFused) facts << tr("%1 of the step").arg(text(shareText(f.step_share)));
     facts << kernelsText(f);
-    lines << QString() << facts.join(QLatin1String(" · "));
+    lines << QString() << facts.join(QStringLiteral(" · "));
     if (!entry.formula.empty()) lines << QString() << QStringLiteral("```") << text(entry.formula) << QStringLiteral("```");
     if (f.verdict != Verdict::AlreadyFused) {
         lines << QString();
@@ -218,7 +218,7 @@ QString planText(const Analysis& analysis) {
     QString line = tr("step %1 → %2").arg(text(formatDuration(plan.step_ns)), text(formatDuration(plan.predicted_step_ns.expected)));
     if (plan.predicted_step_ns.high > plan.predicted_step_ns.low)
         line += QLatin1String(" (") + durationRange(plan.predicted_step_ns.low, plan.predicted_step_ns.high) + QLatin1Char(')');
-    const QString with = tr("with %n finding(s)", static_cast<int>(plan.findings.size()));
+    const QString with = plan.findings.size() == 1 ? tr("with one finding") : tr("with %1 findings").arg(plan.findings.size());
     return QString(line + QLatin1Char(' ') + with);
 }
 

@@ -161,7 +161,7 @@ struct FindingsPanel::Impl {
                               "linear + cross entropy, unfused optimizers and chains of pointwise kernels."));
         if (!analysis) return;
         const QString whole = planText(*analysis);
-        plan->setText(whole.isEmpty() ? tr("%n finding(s)", nullptr, static_cast<int>(analysis->findings.size())) : whole);
+        plan->setText(whole.isEmpty() ? tr("%1 findings").arg(analysis->findings.size()) : whole);
         QString note;
         const bool estimated = std::any_of(analysis->findings.begin(), analysis->findings.end(), [](const Finding& f) { return f.time_estimated; });
         if (estimated) note = tr("No trace: times are estimated from the roofline");

@@ -195,7 +195,11 @@ void ModelPanel::Impl::build() {
 
     // clicked as well: the current row stays current while the session shows something else.
     QObject::connect(tree, &QTreeView::clicked, panel, [this](const QModelIndex& index) { pickRow(index); });
-    QObject::connect(tree->selectionModel(), &QItemSelectionModel::currentRowChanged, panel, [this](const QModelIndex& index) { pickRow(index); });
+    // Moving by keys picks; the first row that the view makes current when it gets the focus does not.
+    QObject::connect(tree->selectionModel(), &QItemSelectionModel::currentRowChanged, panel,
+                     [this](const QModelIndex& index, const QModelIndex& before) {
+                         if (before.isValid()) pickRow(index);
+                     });
     QObject::connect(tree, &QTreeView::activated, panel, [this](const QModelIndex& index) {
         const ModuleId module = model->moduleAt(proxy->mapToSource(index));
         if (module.valid()) Q_EMIT panel->moduleActivated(module);

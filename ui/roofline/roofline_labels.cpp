@@ -52,7 +52,7 @@ QString markTip(const Analysis& analysis, std::uint32_t op_row) {
                              figure.toHtmlEscaped() + QLatin1String("</td></tr>");
         rows.append(line);
     };
-    row(tr("Time"), QString(text(formatDuration(op.time_ns)) + QLatin1String(" · ") + text(shareText(all > 0 ? op.time_ns / all : 0))));
+    row(tr("Time"), QString(text(formatDuration(op.time_ns)) + QStringLiteral(" · ") + text(shareText(all > 0 ? op.time_ns / all : 0))));
     row(tr("Calls"), text(formatCount(op.calls)));
     row(tr("Intensity"), QString(text(formatSignificant(op.intensity())) + QLatin1String(" FLOP/byte")));
     row(tr("Achieved"), text(formatFlopRate(op.achievedFlops())));
@@ -60,7 +60,7 @@ QString markTip(const Analysis& analysis, std::uint32_t op_row) {
     if (top > 0) row(tr("Of its roof"), text(formatPercent(op.achievedFlops() / top)));
     row(tr("Bound by"), op.bound == Bound::Unknown ? tr("unknown") : text(nameOf(op.bound)));
     row(tr("Known"), text(shareText(op.coverage)));
-    return QString(QLatin1String("<p style='white-space:pre'><b>") + head.join(QLatin1String(" · ")).toHtmlEscaped() +
+    return QString(QLatin1String("<p style='white-space:pre'><b>") + head.join(QStringLiteral(" · ")).toHtmlEscaped() +
                    QLatin1String("</b></p><table>") + rows.join(QString()) + QLatin1String("</table>"));
 }
 

@@ -185,7 +185,7 @@ struct RooflinePanel::Impl {
         if (!some) return;
 
         const DeviceSpec& d = analysis->device;
-        device->setText((d.name.empty() ? tr("Unknown device") : text(d.name)) + QLatin1String(" · ") + sourceText(d.source));
+        device->setText((d.name.empty() ? tr("Unknown device") : text(d.name)) + QStringLiteral(" · ") + sourceText(d.source));
         device->setToolTip(tr("%1\nHBM %2, a plain copy reaches %3\nbf16 tensor cores %4, fp32 %5")
                                .arg(text(d.name), text(formatBandwidth(d.bandwidth_Bps)), text(formatBandwidth(d.practicalBandwidth())),
                                     text(formatFlopRate(d.bf16_tensor)), text(formatFlopRate(d.fp32))));
@@ -195,7 +195,7 @@ struct RooflinePanel::Impl {
         const std::size_t missing = analysis->ops.size() - marks->marks().size();
         note->setVisible(missing > 0);
         note->setContentsMargins(16, 0, 16, 8);
-        note->setText(tr("%n operators (%1 of time) not plottable: no FLOPs or bytes known", nullptr, static_cast<int>(missing))
+        note->setText(tr("%n operators (%1 of the time) cannot stand here: no arithmetic (copies, fills) or no known cost", nullptr, static_cast<int>(missing))
                           .arg(text(shareText(all > 0 ? std::max(0.0, all - shown) / all : 0))));
         note->setToolTip(note->text());
         showRoofs(*analysis);

@@ -26,7 +26,7 @@ bool chosen(const SelectionSets& selection, std::uint32_t row) {
 
 QString labelOf(const OpSummary& op) {
     QString label = text(displayOpName(op.op));
-    if (!op.module_type.empty()) label += QLatin1String(" · ") + text(op.module_type);
+    if (!op.module_type.empty()) label += QStringLiteral(" · ") + text(op.module_type);
     if (op.direction == Direction::Backward) label += QLatin1String(" (bwd)");
     return label;
 }

@@ -50,6 +50,27 @@ TEST(KinetoTimes, OverlappingKernelsOfOneStreamGetTwoLanes) { // perfetto 4280
     EXPECT_EQ(t->kernels.size(), 2U);
 }
 
+TEST(KinetoTimes, AKernelWithoutDurationTakesNoLane) { // kineto 136
+    const TracePtr t = readEvents(kernel("A", R"("ts":10,"dur":5)") + "," + kernel("B", R"("ts":12,"dur":0)"));
+    EXPECT_EQ(t->slices.depth[rowOf(*t, "B")], 0);
+    EXPECT_EQ(t->tracks[0].depths, 1);
+}
+
+TEST(KinetoTimes, ANeighbourOfAnOverrunningChildIsNoChild) { // pytorch 174555: a step's last child ends 4 ns after it
+    const TracePtr t = readEvents(R"({"ph":"X","cat":"user_annotation","name":"ProfilerStep#1","pid":1,"tid":1,"ts":1,"dur":9},)"
+                                  R"({"ph":"X","cat":"cpu_op","name":"last","pid":1,"tid":1,"ts":8,"dur":2.004},)"
+                                  R"({"ph":"X","cat":"user_annotation","name":"ProfilerStep#2","pid":1,"tid":1,"ts":10.001,"dur":9},)"
+                                  R"({"ph":"X","cat":"cpu_op","name":"first","pid":1,"tid":1,"ts":10.002,"dur":1})");
+    EXPECT_EQ(t->slices.parent[rowOf(*t, "last")].index(), rowOf(*t, "ProfilerStep#1"));
+    EXPECT_EQ(t->slices.depth[rowOf(*t, "ProfilerStep#2")], 0);
+    EXPECT_EQ(t->slices.parent[rowOf(*t, "first")].index(), rowOf(*t, "ProfilerStep#2"));
+    EXPECT_EQ(t->tracks[0].depths, 2);
+}
+
+TEST(KinetoTimes, MicrosecondsAreNotCutToWholeOnes) { // HTA 317
+    EXPECT_EQ(readEvents(kernel("k", R"("ts":100.7,"dur":0.2)"))->slices.dur[0], 200);
+}
+
 TEST(KinetoTimes, AChildMayOverrunItsParentByNanoseconds) { // pytorch 174555
     const TracePtr t = readEvents(R"({"ph":"X","cat":"user_annotation","name":"parent","pid":1,"tid":1,"ts":0.001,"dur":10},)"
                                   R"({"ph":"X","cat":"cpu_op","name":"child","pid":1,"tid":1,"ts":2,"dur":8.005})");

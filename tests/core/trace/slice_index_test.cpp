@@ -105,5 +105,27 @@ TEST(SliceIndex, OddRanges) {
     EXPECT_FALSE(spans.empty());
 }
 
+TEST(SliceIndex, ATickOnTopHidesNothing) { // a kernel without duration inside another one
+    TraceBuilder builder;
+    const TrackId gpu = builder.track(TrackKind::GpuStream, 0, 7, 0, 7);
+    for (const auto &[ts, dur] : {std::pair<std::int64_t, std::int64_t>{1000, 5000}, {2000, 0}, {3000, 0}}) {
+        CompleteEvent e;
+        e.category = Category::Kernel;
+        e.name = "k";
+        e.ts = ts;
+        e.dur = dur;
+        e.track = gpu;
+        builder.add(e, KernelDetail{});
+    }
+    const TracePtr trace = *std::move(builder).finish();
+    const SliceIndex index(*trace);
+    std::vector<LodSpan> spans;
+    index.query(TrackId(std::size_t{0}), 0, 4000, 4100, 100, spans);
+    ASSERT_FALSE(spans.empty());
+    EXPECT_EQ(spans[0].slice, SliceId(std::size_t{0}));
+    EXPECT_EQ(index.at(TrackId(std::size_t{0}), 0, 4000), SliceId(std::size_t{0}));
+    EXPECT_EQ(index.at(TrackId(std::size_t{0}), 0, 2000), SliceId(std::size_t{1}));
+}
+
 } // namespace
 } // namespace fusescope
