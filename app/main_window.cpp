@@ -18,7 +18,10 @@
 #include <QCloseEvent>
 #include <QStatusBar>
 #include <QStyleFactory>
+#include <QTimer>
 #include <QVBoxLayout>
+
+#include <algorithm>
 
 namespace fusescope {
 namespace {
@@ -38,7 +41,8 @@ MainWindow::MainWindow(bool remember, QWidget *parent)
     setWindowTitle(tr("FuseScope"));
     setAcceptDrops(true);
     setDockNestingEnabled(true);
-    setDockOptions(dockOptions() & ~QMainWindow::AnimatedDocks);
+    // Grouped dragging lets a tab be dragged out: docks behind tabs show no title of their own.
+    setDockOptions((dockOptions() & ~QMainWindow::AnimatedDocks) | QMainWindow::GroupedDragging);
     buildViews();
     buildToolBar();
     buildMenus();
@@ -110,7 +114,14 @@ void MainWindow::buildViews() {
     w_->tables = dock(this, tr("Tables"), "tables", tables_, Qt::BottomDockWidgetArea);
     setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
     setCorner(Qt::BottomRightCorner, Qt::BottomDockWidgetArea);
-    setTabPosition(Qt::BottomDockWidgetArea, QTabWidget::North);
+    setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
+    for (QDockWidget *d : {w_->model, w_->roofline, w_->findings, w_->timeline, w_->tables}) {
+        // Tabs are formed after these signals, so look once the event loop is back.
+        const auto later = [this] { QTimer::singleShot(0, this, &MainWindow::trimTitles); };
+        connect(d, &QDockWidget::dockLocationChanged, this, later);
+        connect(d, &QDockWidget::topLevelChanged, this, later);
+        connect(d, &QDockWidget::visibilityChanged, this, later);
+    }
 
     connect(w_->welcome, &Welcome::openRequested, this, &MainWindow::chooseFiles);
     connect(w_->welcome, &Welcome::sampleRequested, this, &MainWindow::openSample);
@@ -131,8 +142,21 @@ void MainWindow::resetLayout() {
     tabifyDockWidget(w_->timeline, w_->tables);
     w_->timeline->raise();
     const int wide = width();
-    resizeDocks({w_->model, w_->roofline, w_->findings}, {wide * 19 / 100, wide * 25 / 100, wide * 25 / 100}, Qt::Horizontal);
+    // One side after the other: given both, Qt 6.4 shares out wrongly.
+    resizeDocks({w_->model}, {std::clamp(wide * 19 / 100, 232, 400)}, Qt::Horizontal);
+    resizeDocks({w_->roofline, w_->findings}, {std::clamp(wide * 24 / 100, 288, 560), std::clamp(wide * 25 / 100, 304, 520)}, Qt::Horizontal);
     resizeDocks({w_->timeline}, {height() * 36 / 100}, Qt::Vertical);
+}
+
+// A dock behind a tab is named by the tab: its own title would say it twice.
+void MainWindow::trimTitles() {
+    for (QDockWidget *d : {w_->model, w_->roofline, w_->findings, w_->timeline, w_->tables}) {
+        const bool tabbed = !d->isFloating() && !tabifiedDockWidgets(d).isEmpty();
+        QWidget *own = d->titleBarWidget();
+        if (tabbed == (own != nullptr)) continue;
+        d->setTitleBarWidget(tabbed ? new QWidget(d) : nullptr);
+        delete own;
+    }
 }
 
 void MainWindow::buildStatusBar() {

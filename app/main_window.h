@@ -60,6 +60,7 @@ private:
     enum class Export { Html, Markdown, Json };
 
     void buildViews();
+    void trimTitles();
     void buildToolBar();
     void buildMenus();
     void buildStatusBar();

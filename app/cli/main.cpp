@@ -17,7 +17,7 @@ int run(int argc, char **argv) {
     using namespace fusescope;
     CLI::App app{"Finds the regions of a PyTorch model step that one kernel could do.", "fusescope-cli"};
     app.set_version_flag("--version", "fusescope " FUSESCOPE_VERSION);
-    app.require_subcommand(1);
+    app.require_subcommand(0, 1); // none is said below: CLI11 would complain of that before it names an unknown one
 
     cli::AnalyzeArguments analyze_args;
     std::vector<std::string> graphs;
@@ -48,6 +48,10 @@ int run(int argc, char **argv) {
     } catch (const CLI::ParseError &error) {
         const int code = app.exit(error); // prints help, version or what is wrong
         return code == 0 ? kExitOk : kExitUsage;
+    }
+    if (app.get_subcommands().empty()) {
+        std::fputs("fusescope-cli: expected a command, analyze or graph (--help lists them), found none\n", stderr);
+        return kExitUsage;
     }
     if (graph->parsed()) return cli::runGraph(graph_args);
     analyze_args.files.insert(analyze_args.files.end(), graphs.begin(), graphs.end());

@@ -115,7 +115,14 @@ void SliceIndex::query(TrackId track, std::uint16_t depth, std::int64_t t0, std:
     std::size_t i = impl_->lower(*row, t0);
     // What began before the range and reaches into it; ticks of no length may lie on top of it.
     const std::size_t before = impl_->beforeTicks(*row, i);
-    if (before > 0 && endOf(row->slices[before - 1]) > t0) i = before - 1;
+    if (before > 0 && endOf(row->slices[before - 1]) > t0) {
+        if (before == i) {
+            --i;
+        } else {
+            const std::uint32_t s = row->slices[before - 1];
+            out.push_back({store.slices.ts[s], endOf(s), SliceId(s), 1, depth, static_cast<std::uint32_t>(before - 1), store.slices.dur[s]});
+        }
+    }
     while (i < row->slices.size()) {
         const std::uint32_t s = row->slices[i];
         const std::int64_t begin = store.slices.ts[s];
@@ -158,7 +165,8 @@ SliceId SliceIndex::at(TrackId track, std::uint16_t depth, std::int64_t t, std::
     const std::size_t before = impl_->beforeTicks(*row, after);
     for (std::size_t i = before >= 1 ? before - 1 : 0; i < std::min(after + 1, row->slices.size()); ++i) {
         const std::int64_t d = distance(row->slices[i]);
-        if (d > best_distance || (best.valid() && d == best_distance)) continue;
+        if (d > best_distance) continue;
+        if (best.valid() && d == best_distance && store.slices.dur[row->slices[i]] >= store.slices.dur[best.index()]) continue;
         best = SliceId(row->slices[i]);
         best_distance = d;
     }

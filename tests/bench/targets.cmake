@@ -5,3 +5,8 @@ fusescope_bench(timeline_draw
     SOURCES
         timeline_draw_bench.cpp
         ${PROJECT_SOURCE_DIR}/tests/support/synthetic_analysis.cpp ${PROJECT_SOURCE_DIR}/tests/support/synthetic_trace.cpp)
+
+fusescope_bench(trace_load
+    PARTS io
+    SOURCES trace_load_bench.cpp
+    LIBS simdjson::simdjson ZLIB::ZLIB)

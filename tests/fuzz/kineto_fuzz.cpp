@@ -46,8 +46,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string_view text(reinterpret_cast<const char*>(data), size); // NOLINT
     for (const std::size_t batch : {std::size_t{0}, std::size_t{64}, std::size_t{300}}) {
         const auto trace = readKinetoText(text, {"fuzz", 0, batch});
-        if (trace.ok()) checkStore(**trace);
-        else check(!trace.error().message().empty());
+        if (trace.ok())
+            checkStore(**trace);
+        else
+            check(!trace.error().message().empty());
     }
     return 0;
 }

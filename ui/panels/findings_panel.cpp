@@ -118,7 +118,11 @@ struct FindingsPanel::Impl {
             session->pick({PickKind::Finding, index.data(PickIdRole).toUInt()});
         };
         QObject::connect(list, &QListView::clicked, panel, pick);
-        QObject::connect(list->selectionModel(), &QItemSelectionModel::currentChanged, panel, pick);
+        // Moving by keys picks; the first row that the view makes current when it gets the focus does not.
+        QObject::connect(list->selectionModel(), &QItemSelectionModel::currentChanged, panel,
+                         [pick](const QModelIndex& index, const QModelIndex& before) {
+                             if (before.isValid()) pick(index);
+                         });
         QObject::connect(session, &Session::analysisChanged, panel, [this] { showAnalysis(); });
         QObject::connect(session, &Session::selectionChanged, panel, [this] { showSelection(); });
         QObject::connect(session, &Session::themeChanged, panel, [this] { restyle(); });
@@ -130,7 +134,7 @@ struct FindingsPanel::Impl {
     void restyle() {
         const auto colour = [this](ColourRole role) { return qColor(role, session->theme()); };
         const auto words = [&](QLabel* label, ColourRole role, const QFont& font) {
-            QPalette own = label->palette();
+            QPalette own = paletteOf(session->theme());
             own.setColor(QPalette::WindowText, colour(role));
             label->setPalette(own);
             label->setFont(font);
@@ -138,10 +142,11 @@ struct FindingsPanel::Impl {
         words(plan, ColourRole::Text, uiFont(14, true));
         words(plan_note, ColourRole::TextMuted, uiFont(12));
         detail->setFont(uiFont(12));
-        QPalette own = detail->palette();
+        QPalette own = paletteOf(session->theme()); // whole: what is left out stays as it was in the other theme
         own.setColor(QPalette::Base, colour(ColourRole::Background));
         own.setColor(QPalette::Text, colour(ColourRole::Text));
         detail->setPalette(own);
+        detail->viewport()->setPalette(own);
         list->viewport()->update();
         showDetail(shown, true);
     }

@@ -21,7 +21,8 @@ namespace fusescope {
 namespace {
 
 constexpr int kOpenRows = 40;    // about a screen: no more is unfolded at first
-constexpr int kNarrow = 368;     // below, FLOPs step aside for the names
+// Narrower than this, FLOPs and then parameters step aside for the names.
+constexpr int kNarrow = 400, kNarrower = 320;
 
 class Tree : public QTreeView {
 public:
@@ -29,7 +30,10 @@ public:
     bool columns_by_width = true; // until somebody chooses columns
 
     void fitColumns() {
-        if (columns_by_width) setColumnHidden(ModuleTreeModel::FlopsColumn, viewport()->width() < kNarrow);
+        if (columns_by_width) { // names come first: figures give way one by one
+            setColumnHidden(ModuleTreeModel::FlopsColumn, viewport()->width() < kNarrow);
+            setColumnHidden(ModuleTreeModel::ParametersColumn, viewport()->width() < kNarrower);
+        }
         const QFontMetrics metrics(font());
         const auto wide = [&](const char* sample) { return metrics.horizontalAdvance(QLatin1String(sample)) + 14; };
         header()->resizeSection(ModuleTreeModel::ParametersColumn, std::max(wide("888 M"), header()->sectionSizeHint(ModuleTreeModel::ParametersColumn)));
@@ -78,13 +82,13 @@ struct ModelPanel::Impl {
     void expandAtFirst() {
         std::vector<QModelIndex> level{model->index(0, 0)};
         int shown = 1;
-        for (int depth = 0; depth < 4 && !level.empty(); ++depth) {
+        for (int depth = 0; depth < 5 && !level.empty(); ++depth) {
             std::vector<QModelIndex> next;
             for (const QModelIndex& row : level) {
                 const int below = model->rowCount(row);
                 if (below == 0 || shown + below > kOpenRows) continue;
                 // Below a folded layer everything is of interest; of other deep rows nothing is.
-                if (depth > 1 && model->copiesAt(row) < 2 && !holdsFold(row)) continue;
+                if (depth > 3 && model->copiesAt(row) < 2 && !holdsFold(row)) continue;
                 tree->expand(proxy->mapFromSource(row));
                 shown += below;
                 for (int i = 0; i < below; ++i) next.push_back(model->index(i, 0, row));
@@ -158,7 +162,7 @@ void ModelPanel::Impl::build() {
     tree->setSelectionBehavior(QAbstractItemView::SelectRows);
     tree->setEditTriggers(QAbstractItemView::NoEditTriggers);
     tree->setExpandsOnDoubleClick(false);
-    tree->setIndentation(14);
+    tree->setIndentation(10);
     tree->setTextElideMode(Qt::ElideRight);
     tree->setAllColumnsShowFocus(true);
     tree->setSortingEnabled(true);

@@ -195,7 +195,7 @@ struct RooflinePanel::Impl {
         const std::size_t missing = analysis->ops.size() - marks->marks().size();
         note->setVisible(missing > 0);
         note->setContentsMargins(16, 0, 16, 8);
-        note->setText(tr("%n operators (%1 of the time) cannot stand here: no arithmetic (copies, fills) or no known cost", nullptr, static_cast<int>(missing))
+        note->setText(tr("%n operators without arithmetic left out (%1 of the time)", nullptr, static_cast<int>(missing))
                           .arg(text(shareText(all > 0 ? std::max(0.0, all - shown) / all : 0))));
         note->setToolTip(note->text());
         showRoofs(*analysis);
