@@ -143,7 +143,7 @@ void MainWindow::resetLayout() {
     w_->timeline->raise();
     const int wide = width();
     // One side after the other: given both, Qt 6.4 shares out wrongly.
-    resizeDocks({w_->model}, {std::clamp(wide * 19 / 100, 232, 400)}, Qt::Horizontal);
+    resizeDocks({w_->model}, {std::clamp(wide * 22 / 100, 232, 400)}, Qt::Horizontal);
     resizeDocks({w_->roofline, w_->findings}, {std::clamp(wide * 24 / 100, 288, 560), std::clamp(wide * 25 / 100, 304, 520)}, Qt::Horizontal);
     resizeDocks({w_->timeline}, {height() * 36 / 100}, Qt::Vertical);
 }
