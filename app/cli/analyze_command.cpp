@@ -24,12 +24,17 @@ void complainAboutInputs(const Analysis &analysis) {
 } // namespace
 
 int runAnalyze(const AnalyzeArguments &arguments) {
+    if (!arguments.device.empty())
+        if (const auto device = deviceByName(arguments.device); !device) {
+            complain(device.error().message());
+            return kExitUsage;
+        }
     Progress progress;
     auto analysed = analyzeFiles(arguments.files, {arguments.device, arguments.step}, progress);
     if (!analysed) {
         complain(analysed.error().message());
-        // A device or step that does not exist is the caller's mistake, not the input's.
-        const bool option = analysed.error().code == ErrorCode::NotFound && analysed.error().expected.find("a step among") == 0;
+        // A step that does not exist is the caller's mistake, not the input's.
+        const bool option = analysed.error().expected.find("a step among") == 0;
         return option ? kExitUsage : kExitNoInput;
     }
     const Analysis &analysis = **analysed;

@@ -31,6 +31,7 @@ int runGraph(const GraphArguments &arguments) {
     else if (arguments.summary) text = graphSummary(analysis);
     else if (arguments.json) text = graphJson(*analysis.graph);
     else text = printTree(*analysis.graph);
+    if (text.empty() || text.back() != '\n') text += '\n';
     if (const Status written = writeResult("-", text); !written) {
         complain(written.error().message());
         return kExitUsage;

@@ -33,6 +33,9 @@ std::string label(const ModuleTree &tree, ModuleId id, std::size_t depth, std::s
     return text;
 }
 
+// A thousandth and less is not worth its digits.
+std::string shareText(double share) { return share > 0 && share < 0.001 ? "<0.1%" : formatPercent(share); }
+
 } // namespace
 
 std::string graphSummary(const Analysis &a) {
@@ -55,7 +58,7 @@ std::string graphSummary(const Analysis &a) {
         rows.push_back({label(tree, item.id, item.depth, item.repeat), stats.output_shape.empty() ? "--" : stats.output_shape,
                         stats.parameters > 0 ? formatCount(stats.parameters * static_cast<std::int64_t>(item.repeat)) : "--",
                         stats.flops > 0 ? formatFlops(stats.flops * times) : "--",
-                        all_flops > 0 ? formatPercent(stats.flops * times / all_flops) : "--",
+                        all_flops > 0 ? shareText(stats.flops * times / all_flops) : "--",
                         measured && ns > 0 ? formatDuration(ns) : ""});
         const auto &children = tree.at(item.id).children;
         for (auto child = children.rbegin(); child != children.rend(); ++child) {
