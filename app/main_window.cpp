@@ -18,6 +18,7 @@
 #include <QCloseEvent>
 #include <QStatusBar>
 #include <QStyleFactory>
+#include <QTabBar>
 #include <QTimer>
 #include <QVBoxLayout>
 
@@ -140,6 +141,8 @@ void MainWindow::resetLayout() {
     splitDockWidget(w_->roofline, w_->findings, Qt::Horizontal);
     addDockWidget(Qt::BottomDockWidgetArea, w_->timeline);
     tabifyDockWidget(w_->timeline, w_->tables);
+    const QList<QTabBar *> bars = findChildren<QTabBar *>(QString(), Qt::FindDirectChildrenOnly);
+    for (QTabBar *bar : bars) bar->setAccessibleName(tr("Timeline or tables"));
     w_->timeline->raise();
     const int wide = width();
     // One side after the other: given both, Qt 6.4 shares out wrongly.

@@ -185,7 +185,7 @@ void ModelsTest::findingTexts() {
     QCOMPARE(savingRangeText(f), QStringLiteral("(12.0–14.2 ms)"));
     QCOMPARE(kernelsText(f), QStringLiteral("9× · 8→1 kernels"));
     QCOMPARE(durationRange(0.9e6, 1.4e6), QStringLiteral("0.90–1.40 ms"));
-    QCOMPARE(colourOf(Verdict::WorthIt), ColourRole::Good);
+    QCOMPARE(colourOf(Verdict::WorthIt), ColourRole::Flagged);
     f.verdict = Verdict::AlreadyFused;
     QVERIFY(savingRangeText(f).isEmpty());
 }

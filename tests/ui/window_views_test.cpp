@@ -19,6 +19,7 @@
 #include <QLineEdit>
 #include <QListView>
 #include <QMenu>
+#include <QTableView>
 #include <QTreeView>
 
 #include <set>
@@ -94,7 +95,7 @@ private Q_SLOTS:
         session().pick({PickKind::Op, 0});
         std::set<std::uint32_t> ops;
         int tables = 0;
-        for (QTreeView *view : window_->findChild<TablesPanel *>()->findChildren<QTreeView *>()) {
+        for (QTableView *view : window_->findChild<TablesPanel *>()->findChildren<QTableView *>()) {
             QVERIFY(!view->selectionModel()->selectedRows().isEmpty());
             ++tables;
         }
@@ -149,7 +150,7 @@ private Q_SLOTS:
 
     void expandingAModuleLaysOutAnew() {
         const Analysis &a = *session().analysis();
-        const ModuleId mlp = a.link.modules.find("model.layers.0.mlp");
+        const ModuleId mlp = a.link.modules.find("model.model.layers.0.mlp");
         QVERIFY(mlp.valid());
         Heartbeat heart;
         window_->graph().toggleExpanded(mlp);
@@ -174,7 +175,7 @@ private Q_SLOTS:
     }
 
     void everyWidgetPaintsInBothThemesAndSizes() {
-        for (const QSize size : {QSize(1280, 800), QSize(1600, 1000), QSize(2560, 1440), QSize(900, 600)})
+        for (const QSize size : {QSize(1280, 800), QSize(1600, 1000), QSize(2560, 1440), QSize(960, 640)})
             for (const settings::ThemeChoice theme : {settings::ThemeChoice::Light, settings::ThemeChoice::Dark}) {
                 window_->setTheme(theme);
                 window_->resize(size);
@@ -193,6 +194,7 @@ private Q_SLOTS:
     void widgetsHaveNames() {
         QStringList nameless;
         for (QWidget *widget : window_->findChildren<QWidget *>()) {
+            if (widget->inherits("QLineEditIconButton")) continue; // Qt's own clear button
             const bool focusable = (widget->focusPolicy() & Qt::TabFocus) != 0 && widget->isVisible();
             const bool named = !widget->accessibleName().isEmpty() || !widget->windowTitle().isEmpty() ||
                                !widget->property("text").toString().isEmpty() || !widget->toolTip().isEmpty();

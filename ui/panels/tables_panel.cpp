@@ -10,6 +10,7 @@
 #include <QGuiApplication>
 #include <QHeaderView>
 #include <QStackedLayout>
+#include <QTabBar>
 #include <QTabWidget>
 #include <QTableView>
 
@@ -166,10 +167,14 @@ struct TablesPanel::Impl {
     void build() {
         tabs = new QTabWidget(panel);
         tabs->setDocumentMode(true);
+        tabs->setAccessibleName(tr("Tables"));
+        tabs->tabBar()->setAccessibleName(tr("Choice of table"));
         kernel_model = new KernelTableModel(panel);
         op_model = new OpTableModel(panel);
         kernels = addTable(kernel_model, tr("Kernels"), KernelTableModel::ShareColumn, KernelTableModel::TotalColumn, PickKind::Kernel);
         ops = addTable(op_model, tr("Operators"), OpTableModel::ShareColumn, OpTableModel::TotalColumn, PickKind::Op);
+        kernels.view->setObjectName(QStringLiteral("kernels"));
+        ops.view->setObjectName(QStringLiteral("operators"));
         setWidths();
         empty = new EmptyNote(session, panel);
         stack = new QStackedLayout(panel);

@@ -22,6 +22,7 @@ RooflineView::RooflineView(QWidget* parent) : QChartView(parent) {
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     setFocusPolicy(Qt::StrongFocus);
+    viewport()->setFocusPolicy(Qt::NoFocus); // the view itself takes the keys
 }
 
 void RooflineView::setHome(const QRectF& range) {
