@@ -20,6 +20,18 @@ void FilterProxy::setWords(const QString& text) {
     invalidateFilter();
 }
 
+void FilterProxy::sort(int column, Qt::SortOrder order) {
+    QSortFilterProxyModel::sort(column, order);
+    if (columnCount() > 0) Q_EMIT headerDataChanged(Qt::Horizontal, 0, columnCount() - 1);
+}
+
+QVariant FilterProxy::headerData(int section, Qt::Orientation orientation, int role) const {
+    const QVariant title = QSortFilterProxyModel::headerData(section, orientation, role);
+    if (role != Qt::DisplayRole || orientation != Qt::Horizontal || section != sortColumn()) return title;
+    const QString arrow = sortOrder() == Qt::DescendingOrder ? QStringLiteral(" ▾") : QStringLiteral(" ▴");
+    return QString(title.toString() + arrow);
+}
+
 bool FilterProxy::filterAcceptsRow(int row, const QModelIndex& parent) const {
     if (words_.isEmpty()) return true;
     const QModelIndex first = sourceModel()->index(row, 0, parent);

@@ -12,6 +12,9 @@ class FilterProxy : public QSortFilterProxyModel {
 public:
     explicit FilterProxy(QObject *parent = nullptr);
     void setWords(const QString &text);
+    void sort(int column, Qt::SortOrder order = Qt::AscendingOrder) override;
+    // The sorted column carries an arrow behind its title.
+    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
     [[nodiscard]] bool filtering() const { return !words_.isEmpty(); }
 
 protected:

@@ -7,7 +7,7 @@
 #include <QAction>
 #include <QClipboard>
 #include <QGuiApplication>
-#include <QHeaderView>
+#include <QAbstractProxyModel>
 #include <QItemSelectionModel>
 #include <QStringList>
 #include <QTableView>
@@ -45,6 +45,9 @@ QIcon kindIcon(OpKind kind, Theme theme) {
 QString rowsAsText(const QAbstractItemView& view) {
     const QAbstractItemModel* model = view.model();
     if (model == nullptr || view.selectionModel() == nullptr) return {};
+    // Titles without the arrow of the sorted column.
+    const auto* proxy = qobject_cast<const QAbstractProxyModel*>(model);
+    const QAbstractItemModel* titles = proxy != nullptr ? proxy->sourceModel() : model;
     QModelIndexList rows = view.selectionModel()->selectedRows();
     std::sort(rows.begin(), rows.end());
     QStringList lines;
@@ -55,7 +58,7 @@ QString rowsAsText(const QAbstractItemView& view) {
         lines.append(cells.join(QLatin1Char('\t')));
     };
     if (rows.size() > 1)
-        line([&](int column) { return model->headerData(column, Qt::Horizontal).toString(); });
+        line([&](int column) { return titles->headerData(column, Qt::Horizontal).toString(); });
     for (const QModelIndex& row : rows)
         line([&](int column) { return row.siblingAtColumn(column).data().toString(); });
     return lines.join(QLatin1Char('\n'));
@@ -71,6 +74,19 @@ void addCopyAction(QAbstractItemView& view) {
     });
     view.addAction(action);
     view.setContextMenuPolicy(Qt::ActionsContextMenu);
+}
+
+void useQuietSelection(QAbstractItemView& view, Theme theme) {
+    const QColor accent = qColor(ColourRole::Accent, theme), surface = qColor(ColourRole::Surface, theme);
+    constexpr float part = 0.22F;
+    const auto mix = [](float a, float b) { return a * part + b * (1 - part); };
+    const QColor pale = QColor::fromRgbF(mix(accent.redF(), surface.redF()), mix(accent.greenF(), surface.greenF()),
+                                         mix(accent.blueF(), surface.blueF()));
+    QPalette palette = paletteOf(theme);
+    palette.setColor(QPalette::Highlight, pale);
+    palette.setColor(QPalette::HighlightedText, qColor(ColourRole::Text, theme));
+    view.setPalette(palette);
+    view.viewport()->setPalette(palette);
 }
 
 } // namespace fusescope

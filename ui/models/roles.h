@@ -28,5 +28,7 @@ enum ItemRole : int {
 [[nodiscard]] QString rowsAsText(const QAbstractItemView &view);
 // Ctrl+C and a context menu entry that copies the selected rows.
 void addCopyAction(QAbstractItemView &view);
+// Selected rows in a pale accent, so that many of them do not drown swatches and bars. Call again when the theme changes.
+void useQuietSelection(QAbstractItemView &view, Theme theme);
 
 } // namespace fusescope

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace fusescope {
 namespace {
@@ -76,7 +77,7 @@ QStringList listed(const std::vector<std::string>& words, bool html) {
 }
 
 QList<std::array<QString, 3>> figures(const Finding& f) {
-    const auto number = [](double n) { return text(formatSignificant(n)); };
+    const auto number = [](double n) { return n == std::floor(n) ? QString::number(static_cast<int>(n)) : text(formatSignificant(n)); };
     QList<std::array<QString, 3>> rows;
     rows.append({QString(), tr("now"), tr("fused")});
     rows.append({tr("Kernels each"), number(f.kernels_now), number(f.kernels_fused)});

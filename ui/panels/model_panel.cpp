@@ -36,7 +36,7 @@ public:
         }
         const QFontMetrics metrics(font());
         const auto wide = [&](const char* sample) { return metrics.horizontalAdvance(QLatin1String(sample)) + 14; };
-        header()->resizeSection(ModuleTreeModel::ParametersColumn, std::max(wide("888 M"), header()->sectionSizeHint(ModuleTreeModel::ParametersColumn)));
+        header()->resizeSection(ModuleTreeModel::ParametersColumn, std::max(wide("88.8 M"), wide("Params")));
         header()->resizeSection(ModuleTreeModel::FlopsColumn, wide("88.8 T"));
         header()->resizeSection(ModuleTreeModel::TimeColumn, wide("88.8 ms"));
         header()->resizeSection(ModuleTreeModel::ShareColumn, wide("100.0%") + 4);
@@ -166,6 +166,7 @@ void ModelPanel::Impl::build() {
     tree->setTextElideMode(Qt::ElideRight);
     tree->setAllColumnsShowFocus(true);
     tree->setSortingEnabled(true);
+    tree->header()->setSortIndicatorShown(false); // the proxy marks the column: the arrow would cover the words
     tree->sortByColumn(ModuleTreeModel::ModuleColumn, Qt::AscendingOrder);
     tree->setItemDelegateForColumn(ModuleTreeModel::ModuleColumn, new NotedNameDelegate(session, tree));
     tree->setItemDelegateForColumn(ModuleTreeModel::ShareColumn, new ShareBarDelegate(session, tree));
@@ -210,7 +211,8 @@ void ModelPanel::Impl::build() {
     });
     QObject::connect(session, &Session::analysisChanged, panel, [this] { showAnalysis(); });
     QObject::connect(session, &Session::selectionChanged, panel, [this] { showSelection(); });
-    QObject::connect(session, &Session::themeChanged, tree, [this] { tree->viewport()->update(); });
+    QObject::connect(session, &Session::themeChanged, tree, [this] { useQuietSelection(*tree, session->theme()); });
+    useQuietSelection(*tree, session->theme());
     tree->fitColumns();
     showAnalysis();
     showSelection();

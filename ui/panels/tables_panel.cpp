@@ -76,6 +76,7 @@ struct TablesPanel::Impl {
         t.view->horizontalHeader()->setSectionsMovable(true);
         t.view->setItemDelegateForColumn(share_column, new ShareBarDelegate(session, t.view));
         t.view->setSortingEnabled(true);
+        t.view->horizontalHeader()->setSortIndicatorShown(false); // the proxy marks the column: the arrow would cover the words
         t.view->sortByColumn(sort_column, Qt::DescendingOrder);
         addCopyAction(*t.view);
         tabs->addTab(t.view, name);
@@ -87,9 +88,10 @@ struct TablesPanel::Impl {
         QObject::connect(t.view->selectionModel(), &QItemSelectionModel::currentRowChanged, panel, pick);
         QObject::connect(session, &Session::themeChanged, t.view, [model, view = t.view, s = session] {
             model->setTheme(s->theme());
-            view->viewport()->update();
+            useQuietSelection(*view, s->theme());
         });
         model->setTheme(session->theme());
+        useQuietSelection(*t.view, session->theme());
         return t;
     }
 

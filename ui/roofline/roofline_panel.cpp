@@ -23,7 +23,7 @@
 namespace fusescope {
 namespace {
 
-constexpr double kLeft = 80, kTop = 24, kRight = 16, kBottom = 40; // around the plot
+constexpr double kLeft = 80, kTop = 8, kRight = 32, kBottom = 40; // around the plot
 
 double topPeak(const DeviceSpec& device) {
     return device.bf16_tensor > 0 ? device.bf16_tensor : std::max(device.fp16_tensor, device.fp32);
@@ -204,10 +204,11 @@ struct RooflinePanel::Impl {
 
     void showRoofs(const Analysis& analysis) {
         const RooflineAxes axes = rooflineAxes(analysis);
-        const QRectF home(QPointF(std::log10(axes.min_ai), std::log10(axes.min_flops)),
-                          QPointF(std::log10(axes.max_ai), std::log10(axes.max_flops)));
+        QRectF home(QPointF(std::log10(axes.min_ai), std::log10(axes.min_flops)),
+                    QPointF(std::log10(axes.max_ai), std::log10(axes.max_flops)));
         const DeviceSpec& d = analysis.device;
         const double peak = topPeak(d);
+        if (peak > 0) home.setBottom(std::max(home.bottom(), std::log10(peak) + 0.8)); // room for the roof's figure
         for (QLineSeries* line : {memory, copy, compute, plain, drop}) line->clear();
         if (peak > 0 && d.bandwidth_Bps > 0) {
             const double top = std::log10(peak);

@@ -188,8 +188,14 @@ void RooflineMarksItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*
         note(tight ? QRectF(area.left(), area.bottom() - 20, ridge.x() - 6 - area.left(), 16)
                    : QRectF(ridge.x() + 6, area.bottom() - 20, area.right() - ridge.x() - 8, 16),
              (tight ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter, figure, ColourRole::TextMuted);
-        note(QRectF(area.left(), ridge.y() - 20, area.width() - 8, 16), Qt::AlignRight | Qt::AlignVCenter, text(formatFlopRate(peak)),
-             ColourRole::Text, true);
+        // The compute roof's figure gives way upwards to a mark under it.
+        QRectF above(area.right() - 96, ridge.y() - 20, 88, 16);
+        const auto under = [&](const RooflineMark& mark) {
+            return QRectF(place(mark.value) - QPointF(mark.radius, mark.radius), QSizeF(2 * mark.radius, 2 * mark.radius)).intersects(above);
+        };
+        if (std::any_of(marks_.begin(), marks_.begin() + static_cast<std::ptrdiff_t>(shown), under))
+            above.moveTop(std::max(area.top() + 2, above.top() - 18));
+        note(above, Qt::AlignRight | Qt::AlignVCenter, text(formatFlopRate(peak)), ColourRole::Text, true);
         // The memory roof's figure stands along its slope, above it.
         const QPointF from = place({std::log10(peak / device.bandwidth_Bps) - 1, std::log10(peak) - 1});
         const double dx = ridge.x() - from.x(), dy = ridge.y() - from.y();
@@ -247,8 +253,10 @@ void RooflineMarksItem::paintLabels(QPainter& painter, std::vector<QRectF> taken
                                                 {c.center().x() - width / 2, c.top() - 2 - height},
                                                 {c.right() - 2, c.bottom() - 2},
                                                 {c.right() - 2, c.top() + 2 - height}}};
-        for (const QPointF& corner : places) {
-            const QRectF box(corner, QSizeF(width, height));
+        for (std::size_t p = 0; p < places.size(); ++p) {
+            QRectF box(places[p], QSizeF(width, height));
+            // Below and above, a label need not be centred.
+            if (p == 2 || p == 3) box.moveLeft(std::clamp(box.left(), area.left() + 3, std::max(area.left() + 3, area.right() - width - 3)));
             if (!area.adjusted(2, 2, -2, -2).contains(box)) continue;
             const auto hits = [&](const QRectF& other) { return other.intersects(box); };
             if (std::any_of(taken.begin(), taken.end(), hits)) continue;
