@@ -13,7 +13,7 @@ namespace {
 
 using namespace timeline;
 
-constexpr double kFoldPixels = 2;  // folded neighbours grow up to this width
+constexpr double kFoldPixels = 2;  // what begins within so many pixels is one box
 constexpr double kTextPixels = 30; // narrower boxes carry no text
 constexpr double kTextSize = 11;
 
@@ -57,7 +57,7 @@ private:
     void line(const TimelineRow& row, std::uint16_t depth, double y, double height, bool summary) {
         if (y + height < 0 || y > view_.height) return;
         spans_.clear();
-        spansInView(analysis_, view_, row.track, depth, 1, spans_);
+        spansInView(analysis_, view_, row.track, depth, kFoldPixels, spans_);
         auto next = selected_.cbegin();
         pending_ = {};
         for (const LodSpan& span : spans_) {

@@ -55,16 +55,17 @@ ColourRole roleOfSlice(const Analysis& analysis, SliceId slice) noexcept {
 }
 
 ColourRole roleOfSpan(const Analysis& analysis, TrackId track, const LodSpan& span) noexcept {
-    constexpr std::uint32_t samples = 8;
-    if (span.count <= 1) return roleOfSlice(analysis, span.slice);
-    std::array<std::int64_t, static_cast<std::size_t>(ColourRole::Count_)> time{};
-    const std::uint32_t taken = std::min(samples, span.count);
+    // A run of neighbours holds kinds as they come, a few long matmuls among many short kernels; single picks would
+    // miss the long ones. The run is about as long as a layer and short enough for thousands of spans a frame.
+    constexpr std::uint32_t run = 64;
     ColourRole most = roleOfSlice(analysis, span.slice);
-    for (std::uint32_t i = 0; i < taken; ++i) {
-        const std::size_t position =
-            span.first + static_cast<std::size_t>(std::uint64_t{span.count} * (2 * i + 1) / (2 * taken));
+    if (span.count <= 1) return most;
+    std::array<std::int64_t, static_cast<std::size_t>(ColourRole::Count_)> time{};
+    const std::uint32_t taken = std::min(run, span.count);
+    const std::size_t begin = std::size_t{span.first} + (span.count - taken) / 2;
+    for (std::size_t position = begin; position < begin + taken; ++position) {
         const SliceId slice = analysis.index->inRow(track, span.depth, position);
-        if (!slice.valid()) continue;
+        if (!slice.valid()) break;
         const ColourRole role = roleOfSlice(analysis, slice);
         std::int64_t& sum = time[static_cast<std::size_t>(role)];
         sum += std::min<std::int64_t>(analysis.trace->slices.dur[slice.index()], std::int64_t{1} << 50U);
