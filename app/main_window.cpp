@@ -146,9 +146,10 @@ void MainWindow::resetLayout() {
     w_->timeline->raise();
     const int wide = width();
     // One side after the other: given both, Qt 6.4 shares out wrongly.
-    resizeDocks({w_->model}, {std::clamp(wide * 22 / 100, 232, 400)}, Qt::Horizontal);
+    resizeDocks({w_->model}, {std::clamp(wide * 20 / 100, 232, 400)}, Qt::Horizontal);
     resizeDocks({w_->roofline, w_->findings}, {std::clamp(wide * 24 / 100, 288, 560), std::clamp(wide * 25 / 100, 304, 520)}, Qt::Horizontal);
     resizeDocks({w_->timeline}, {height() * 36 / 100}, Qt::Vertical);
+    QTimer::singleShot(0, this, &MainWindow::trimTitles);
 }
 
 // A dock behind a tab is named by the tab: its own title would say it twice.
@@ -160,6 +161,10 @@ void MainWindow::trimTitles() {
         d->setTitleBarWidget(tabbed ? new QWidget(d) : nullptr);
         delete own;
     }
+    // Qt 6.4 leaves the bar of a group that was formed twice in sight, as a line across the views.
+    const QList<QTabBar *> bars = findChildren<QTabBar *>(QString(), Qt::FindDirectChildrenOnly);
+    for (QTabBar *bar : bars)
+        if (bar->count() < 2) bar->hide();
 }
 
 void MainWindow::buildStatusBar() {

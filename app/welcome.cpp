@@ -5,19 +5,21 @@
 
 #include <QCommandLinkButton>
 #include <QFileInfo>
+#include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
 #include <QVBoxLayout>
 
 namespace fusescope {
 namespace {
-constexpr int kWidth = 480, kShownRecent = 5;
+constexpr int kWidth = 480, kLeastWidth = 240, kShownRecent = 5;
 }
 
 Welcome::Welcome(QWidget *parent) : QWidget(parent) {
     auto *outer = new QVBoxLayout(this);
     auto *column = new QWidget(this);
-    column->setFixedWidth(kWidth);
+    column->setMaximumWidth(kWidth);
+    column->setMinimumWidth(kLeastWidth); // the graph shares this place: what this needs, the docks cannot have
     auto *rows = new QVBoxLayout(column);
     rows->setSpacing(8);
 
@@ -48,7 +50,11 @@ Welcome::Welcome(QWidget *parent) : QWidget(parent) {
     recent_->setSpacing(0);
     rows->addLayout(recent_);
     outer->addStretch(2);
-    outer->addWidget(column, 0, Qt::AlignHCenter);
+    auto *middle = new QHBoxLayout;
+    middle->addStretch(1);
+    middle->addWidget(column, 100);
+    middle->addStretch(1);
+    outer->addLayout(middle);
     outer->addStretch(3);
 }
 
