@@ -2,11 +2,11 @@
 // A file is what its bytes say.
 #include "core/io/open.h"
 
+#include "tests/support/files.h"
+
 #include <gtest/gtest.h>
 #include <zlib.h>
 
-#include <cstdio>
-#include <filesystem>
 #include <fstream>
 
 namespace fusescope {
@@ -15,9 +15,8 @@ namespace {
 class SniffTest : public ::testing::Test {
 protected:
     std::string write(const std::string &bytes) {
-        const std::string path = ::testing::TempDir() + "/fusescope-sniff-" + std::to_string(++n_);
+        const std::string path = (folder_.path() / std::to_string(++n_)).string();
         std::ofstream(path, std::ios::binary) << bytes;
-        paths_.push_back(path);
         return path;
     }
     static std::string gzip(const std::string &text) {
@@ -37,10 +36,7 @@ protected:
         Progress progress;
         return openFile(path, progress);
     }
-    void TearDown() override {
-        for (const std::string &path : paths_) std::remove(path.c_str());
-    }
-    std::vector<std::string> paths_;
+    test::TempDir folder_; // of this process alone: tests run beside each other
     int n_ = 0;
 };
 
