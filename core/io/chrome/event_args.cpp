@@ -8,29 +8,7 @@ namespace fusescope::chrome {
 
 using Outcome = EventParser::Outcome;
 
-Outcome EventParser::args(std::size_t& token) {
-    std::size_t t = token + 1;
-    if (at(t) == '}') {
-        token = t + 1;
-        return Outcome::Done;
-    }
-    while (true) {
-        std::string_view name;
-        if (const Outcome outcome = key(t, name); outcome != Outcome::Done) return outcome;
-        t += 2;
-        if (const Outcome outcome = argument(name, t); outcome != Outcome::Done) return outcome;
-        if (t >= tokens_.count) return Outcome::Cut;
-        const char c = at(t++);
-        if (c == '}') break;
-        if (c != ',') return Outcome::Bad;
-        if (at(t) == '}') {
-            ++t;
-            break;
-        }
-    }
-    token = t;
-    return Outcome::Done;
-}
+Outcome EventParser::args(std::size_t& token) { return members<&EventParser::argument>(token); }
 
 Outcome EventParser::threeNumbers(std::size_t& token, std::array<std::uint32_t, 3>& out) {
     const std::size_t begin = token;

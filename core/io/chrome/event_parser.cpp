@@ -168,26 +168,11 @@ Outcome EventParser::read(std::size_t& token) {
     event_ = Event{};
     args_ = Args{};
     event_.begin = tokens_.at[token];
-    std::size_t t = token + 1;
-    if (at(t) == '}') { // {} ends some files
-        token = t + 1;
+    if (at(token + 1) == '}') { // {} ends some files
+        token += 2;
         return Outcome::Done;
     }
-    while (true) {
-        std::string_view name;
-        if (const Outcome outcome = key(t, name); outcome != Outcome::Done) return outcome;
-        t += 2;
-        if (const Outcome outcome = field(name, t); outcome != Outcome::Done) return outcome;
-        if (t >= tokens_.count) return Outcome::Cut;
-        const char c = at(t++);
-        if (c == '}') break;
-        if (c != ',') return Outcome::Bad;
-        if (at(t) == '}') { // a trailing comma
-            ++t;
-            break;
-        }
-    }
-    token = t;
+    if (const Outcome outcome = members<&EventParser::field>(token); outcome != Outcome::Done) return outcome;
     emit();
     return Outcome::Done;
 }

@@ -55,6 +55,23 @@ private:
     [[nodiscard]] std::string_view scalarAt(std::size_t token) const; // without quotes if it has some
     std::optional<std::int64_t> integerAt(std::size_t token);
     void idAt(std::size_t token, std::int64_t& number, std::string_view& text);
+    // The members of an object, from its `{` to behind its `}`. Read (field or argument) takes each; a template, since it runs
+    // for every member of every event.
+    template <Outcome (EventParser::*Read)(std::string_view, std::size_t&)> Outcome members(std::size_t& token) {
+        std::size_t t = token + 1;
+        for (bool more = at(t) != '}'; more;) {
+            std::string_view name;
+            if (const Outcome outcome = key(t, name); outcome != Outcome::Done) return outcome;
+            t += 2;
+            if (const Outcome outcome = (this->*Read)(name, t); outcome != Outcome::Done) return outcome;
+            if (t >= tokens_.count) return Outcome::Cut;
+            if (at(t) != '}' && at(t) != ',') return Outcome::Bad;
+            if (at(t) == ',') ++t;
+            more = at(t) != '}'; // also after a trailing comma
+        }
+        token = t + 1;
+        return Outcome::Done;
+    }
     Outcome field(std::string_view key, std::size_t& token);
     Outcome args(std::size_t& token);
     Outcome argument(std::string_view key, std::size_t& token);
