@@ -2,8 +2,9 @@
 set(FUSESCOPE_UI_SOURCES
     base/paint.cpp
     base/palette.cpp
-    base/placeholder.cpp
+    base/empty_note.cpp
     base/session.cpp
+    base/tip.cpp
     graph/breadcrumb.cpp
     graph/graph_canvas.cpp
     graph/graph_layouter.cpp
@@ -17,7 +18,6 @@ set(FUSESCOPE_UI_SOURCES
     models/op_table.cpp
     models/roles.cpp
     models/step_tables.cpp
-    panels/empty_note.cpp
     panels/finding_card.cpp
     panels/finding_text.cpp
     panels/findings_panel.cpp

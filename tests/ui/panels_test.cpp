@@ -2,7 +2,7 @@
 #include "tests/support/synthetic_analysis.h"
 #include "ui/models/roles.h"
 #include "ui/models/step_tables.h"
-#include "ui/panels/empty_note.h"
+#include "ui/base/empty_note.h"
 #include "ui/panels/findings_panel.h"
 #include "ui/panels/model_panel.h"
 #include "ui/panels/tables_panel.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/draw/roofline_draw.h"
 #include "tests/support/synthetic_analysis.h"
-#include "ui/panels/empty_note.h"
+#include "ui/base/empty_note.h"
 #include "ui/roofline/roofline_panel.h"
 #include "ui/roofline/roofline_scene.h"
 #include "ui/roofline/roofline_view.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "ui/panels/empty_note.h"
+#include "ui/base/empty_note.h"
 
 #include "ui/base/paint.h"
 
@@ -25,6 +25,11 @@ EmptyNote::EmptyNote(Session* session, QWidget* parent)
     restyle();
 }
 
+EmptyNote::EmptyNote(Session* session, const QString& title, const QString& detail, QWidget* parent)
+    : EmptyNote(session, parent) {
+    setText(title, detail);
+}
+
 void EmptyNote::setText(const QString& title, const QString& detail) {
     title_->setText(title);
     detail_->setText(detail);
@@ -35,7 +40,7 @@ void EmptyNote::setText(const QString& title, const QString& detail) {
 
 void EmptyNote::restyle() {
     const auto paint = [&](QLabel* label, ColourRole role, const QFont& font) {
-        QPalette palette = label->palette();
+        QPalette palette = paletteOf(session_->theme());
         palette.setColor(QPalette::WindowText, qColor(role, session_->theme()));
         label->setPalette(palette);
         label->setFont(font);

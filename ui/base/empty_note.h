@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a panel shows while it has nothing to show: a sentence, and below it, muted, what would help.
+// What a view shows while it has nothing to show: a sentence, and below it, muted, what would help.
 #pragma once
 
 #include "ui/base/session.h"
@@ -14,6 +14,7 @@ class EmptyNote : public QWidget {
     Q_OBJECT
 public:
     explicit EmptyNote(Session *session, QWidget *parent = nullptr);
+    EmptyNote(Session *session, const QString &title, const QString &detail, QWidget *parent = nullptr);
     void setText(const QString &title, const QString &detail);
 
 private:

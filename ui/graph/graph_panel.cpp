@@ -2,7 +2,7 @@
 #include "ui/graph/graph_panel.h"
 
 #include "ui/base/paint.h"
-#include "ui/base/placeholder.h"
+#include "ui/base/empty_note.h"
 #include "ui/graph/breadcrumb.h"
 #include "ui/graph/graph_canvas.h"
 #include "ui/graph/graph_layouter.h"
@@ -30,7 +30,7 @@ struct GraphPanel::Impl {
     QProgressBar *busy = nullptr;
     QTimer *busy_timer = nullptr;
     QStackedLayout *stack = nullptr;
-    Placeholder *none = nullptr, *waiting = nullptr;
+    EmptyNote *none = nullptr, *waiting = nullptr;
 
     GraphPtr graph;
     GraphViewState state;
@@ -85,10 +85,10 @@ GraphPanel::GraphPanel(Session *session, QWidget *parent) : QWidget(parent), imp
     d.zoom->setForegroundRole(QPalette::PlaceholderText);
     d.zoom->setMinimumWidth(44);
     d.zoom->setAlignment(Qt::AlignCenter);
-    d.none = new Placeholder(session, tr("No model graph is open"),
+    d.none = new EmptyNote(session, tr("No model graph is open"),
                              tr("Open a program saved by torch.export.save() (*.pt2) to see its modules and operators, with the "
                                 "fusable regions marked."), this);
-    d.waiting = new Placeholder(session, tr("Laying out the graph…"), {}, this);
+    d.waiting = new EmptyNote(session, tr("Laying out the graph…"), {}, this);
 
     const auto button = [this](const QString &words, const QString &tip, auto &&act) {
         auto *made = new QToolButton(this);

@@ -4,6 +4,7 @@
 #include "core/base/format.h"
 #include "core/draw/text_fit.h"
 #include "ui/base/paint.h"
+#include "ui/base/tip.h"
 
 #include <QCoreApplication>
 
@@ -11,57 +12,34 @@ namespace fusescope {
 namespace {
 
 QString tr(const char *words) { return QCoreApplication::translate("fusescope::GraphTip", words); }
-QString safe(std::string_view utf8) { return text(visibleText(utf8, 400)).toHtmlEscaped(); }
-
-struct Lines {
-    QString html;
-    void add(const QString &name, const QString &value) {
-        if (value.isEmpty()) return;
-        html += QStringLiteral("<tr><td style='padding-right:10px'>") + name + QStringLiteral("</td><td>") + value + QStringLiteral("</td></tr>");
-    }
-    [[nodiscard]] QString under(const QString &title) const {
-        return QStringLiteral("<div><b>") + title + QStringLiteral("</b></div><table cellspacing='0'>") + html + QStringLiteral("</table>");
-    }
-};
-
-QString shapeOf(const TensorMeta &meta) {
-    QString shape;
-    for (const std::int64_t size : meta.sizes) {
-        if (!shape.isEmpty()) shape += QChar(u'×');
-        shape += size == kDynamicSize ? QStringLiteral("?") : QString::number(size);
-    }
-    if (shape.isEmpty()) shape = tr("scalar");
-    return shape + QChar(u' ') + safe(shortName(meta.dtype));
-}
-
 QString valueTip(const OpGraph &graph, ValueId id, bool input) {
-    Lines lines;
+    TipLines lines;
     if (!id.valid() || id.index() >= graph.values.size()) return {};
     const Value &value = graph.at(id);
-    lines.add(tr("Shape"), shapeOf(value.meta));
+    lines.add(tr("Shape"), tipShape(value.meta));
     const std::size_t uses = graph.consumersOf(id).size();
     if (input) lines.add(tr("Used by"), uses == 1 ? tr("1 operator") : tr("%1 operators").arg(uses));
-    return lines.under((input ? tr("Input") : tr("Output")) + QChar(u' ') + safe(graph.strings.view(value.name)));
+    return lines.under((input ? tr("Input") : tr("Output")) + QChar(u' ') + tipText(graph.strings.view(value.name)));
 }
 
 QString opTip(const Analysis &analysis, NodeId id) {
     const OpGraph &graph = analysis.graph->ops;
     if (!id.valid() || id.index() >= graph.nodes.size()) return {};
     const Node &node = graph.at(id);
-    Lines lines;
-    lines.add(tr("Operator"), safe(graph.strings.view(node.target)));
+    TipLines lines;
+    lines.add(tr("Operator"), tipText(graph.strings.view(node.target)));
     QString inputs;
     for (std::size_t i = 0; i < 4; ++i) {
         const ValueId operand = graph.operand(id, i);
         if (!operand.valid()) break;
         if (!inputs.isEmpty()) inputs += QStringLiteral(", ");
-        inputs += shapeOf(graph.at(operand).meta);
+        inputs += tipShape(graph.at(operand).meta);
     }
     lines.add(tr("Inputs"), inputs);
-    if (node.outputs > 0) lines.add(tr("Output"), shapeOf(graph.at(graph.output(id)).meta));
+    if (node.outputs > 0) lines.add(tr("Output"), tipShape(graph.at(graph.output(id)).meta));
     if (node.module.valid() && node.module.index() < analysis.graph->modules.modules.size())
-        lines.add(tr("Module"), safe(analysis.graph->modules.at(node.module).path));
-    const QString source = safe(graph.sourceLine(id)), code = safe(graph.sourceText(id));
+        lines.add(tr("Module"), tipText(analysis.graph->modules.at(node.module).path));
+    const QString source = tipText(graph.sourceLine(id)), code = tipText(graph.sourceText(id));
     lines.add(tr("Source"), code.isEmpty() ? source : source + QStringLiteral("<br/><code>") + code + QStringLiteral("</code>"));
     if (analysis.trace && !analysis.link.node_start.empty()) {
         double ns = 0;
@@ -74,7 +52,7 @@ QString opTip(const Analysis &analysis, NodeId id) {
         const QString time = text(formatDuration(ns));
         if (kernels > 0) lines.add(tr("Measured"), kernels == 1 ? tr("%1 in 1 kernel").arg(time) : tr("%1 in %2 kernels").arg(time).arg(kernels));
     }
-    return lines.under(safe(graph.name(id)));
+    return lines.under(tipText(graph.name(id)));
 }
 
 } // namespace
@@ -82,9 +60,9 @@ QString opTip(const Analysis &analysis, NodeId id) {
 QString moduleTip(const Analysis &analysis, ModuleId id, std::uint32_t repeat) {
     if (!analysis.graph || !id.valid() || id.index() >= analysis.graph->modules.modules.size()) return {};
     const Module &module = analysis.graph->modules.at(id);
-    Lines lines;
+    TipLines lines;
     if (repeat > 1) lines.add(tr("Stands for"), tr("%1 identical modules; figures are of the first").arg(repeat));
-    lines.add(tr("Class"), safe(module.type));
+    lines.add(tr("Class"), tipText(module.type));
     const std::int64_t parameters = analysis.graph->modules.parameterCount(id);
     if (parameters > 0)
         lines.add(tr("Parameters"), text(formatCountShort(static_cast<double>(parameters))) + QStringLiteral(" (") + text(formatCount(parameters)) + QChar(u')'));
@@ -95,9 +73,9 @@ QString moduleTip(const Analysis &analysis, ModuleId id, std::uint32_t repeat) {
             lines.add(tr("Time"), tr("%1 forward, %2 backward").arg(text(formatDuration(stats.forward_ns)), text(formatDuration(stats.backward_ns))));
             lines.add(tr("Share"), tr("%1 of the step's kernel time").arg(text(formatPercent(stats.share))));
         }
-        lines.add(tr("Output"), safe(stats.output_shape));
+        lines.add(tr("Output"), tipText(stats.output_shape));
     }
-    return lines.under(module.path.empty() ? safe(module.type.empty() ? std::string_view("model") : std::string_view(module.type)) : safe(module.path));
+    return lines.under(module.path.empty() ? tipText(module.type.empty() ? std::string_view("model") : std::string_view(module.type)) : tipText(module.path));
 }
 
 QString nodeTip(const Analysis &analysis, const VisibleNode &node) {

@@ -5,7 +5,7 @@
 #include "ui/base/paint.h"
 #include "ui/models/filter_proxy.h"
 #include "ui/models/finding_model.h"
-#include "ui/panels/empty_note.h"
+#include "ui/base/empty_note.h"
 #include "ui/panels/finding_card.h"
 #include "ui/panels/finding_text.h"
 

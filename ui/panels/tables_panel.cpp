@@ -5,7 +5,7 @@
 #include "ui/models/delegates.h"
 #include "ui/models/filter_proxy.h"
 #include "ui/models/step_tables.h"
-#include "ui/panels/empty_note.h"
+#include "ui/base/empty_note.h"
 
 #include <QGuiApplication>
 #include <QHeaderView>

@@ -4,7 +4,7 @@
 #include "core/base/format.h"
 #include "core/draw/names.h"
 #include "ui/base/paint.h"
-#include "ui/panels/empty_note.h"
+#include "ui/base/empty_note.h"
 #include "ui/roofline/roofline_scene.h"
 #include "ui/roofline/roofline_view.h"
 

@@ -6,6 +6,7 @@
 #include "core/draw/text_fit.h"
 #include "core/trace/op_args.h"
 #include "ui/base/paint.h"
+#include "ui/base/tip.h"
 
 #include <QCoreApplication>
 #include <QStringList>
@@ -17,31 +18,12 @@ namespace fusescope {
 namespace {
 
 QString tr(const char *words) { return QCoreApplication::translate("fusescope::SliceTip", words); }
-QString safe(std::string_view utf8) { return text(visibleText(utf8, 400)).toHtmlEscaped(); }
-
-struct Lines {
-    QString html;
-    void add(const QString &name, const QString &value) {
-        if (value.isEmpty()) return;
-        html += QStringLiteral("<tr><td style='padding-right:10px'>") + name + QStringLiteral("</td><td>") + value + QStringLiteral("</td></tr>");
-    }
-};
-
-QString shapeOf(const TensorMeta &meta) {
-    QString shape;
-    for (const std::int64_t size : meta.sizes) {
-        if (!shape.isEmpty()) shape += QChar(u'×');
-        shape += size == kDynamicSize ? QStringLiteral("?") : QString::number(size);
-    }
-    if (shape.isEmpty()) shape = tr("scalar");
-    return shape + QChar(u' ') + safe(shortName(meta.dtype));
-}
 
 QString shapesOf(const TraceStore &trace, CpuOpId op) {
     QStringList shapes;
     for (const OpArg &arg : parseOpArgs(trace, op)) {
-        if (arg.kind == ArgKind::Tensor) shapes << shapeOf(arg.tensor);
-        for (const TensorMeta &meta : arg.list) shapes << shapeOf(meta);
+        if (arg.kind == ArgKind::Tensor) shapes << tipShape(arg.tensor);
+        for (const TensorMeta &meta : arg.list) shapes << tipShape(meta);
         if (shapes.size() >= 4) break;
     }
     return shapes.join(QStringLiteral(", "));
@@ -49,10 +31,10 @@ QString shapesOf(const TraceStore &trace, CpuOpId op) {
 
 QString opName(const TraceStore &trace, CpuOpId op) {
     if (!op.valid() || op.index() >= trace.cpu_ops.size()) return {};
-    return safe(trace.nameOf(trace.cpu_ops.slice[op.index()]));
+    return tipText(trace.nameOf(trace.cpu_ops.slice[op.index()]));
 }
 
-void addLink(const Analysis &a, const WorkLink &link, Lines &lines) {
+void addLink(const Analysis &a, const WorkLink &link, TipLines &lines) {
     const TraceStore &trace = *a.trace;
     QString op = opName(trace, link.op);
     if (link.top_op.valid() && link.top_op != link.op) op = opName(trace, link.top_op) + QStringLiteral(" › ") + op;
@@ -60,15 +42,15 @@ void addLink(const Analysis &a, const WorkLink &link, Lines &lines) {
     if (link.op.valid() && link.op.index() < trace.cpu_ops.size()) lines.add(tr("Shapes"), shapesOf(trace, link.op));
     if (link.module.valid() && link.module.index() < a.link.modules.modules.size()) {
         const Module &module = a.link.modules.at(link.module);
-        QString name = safe(module.path.empty() ? std::string_view(module.type) : std::string_view(module.path));
-        if (!module.type.empty() && !module.path.empty()) name += QStringLiteral(" (") + safe(module.type) + QChar(u')');
+        QString name = tipText(module.path.empty() ? std::string_view(module.type) : std::string_view(module.path));
+        if (!module.type.empty() && !module.path.empty()) name += QStringLiteral(" (") + tipText(module.type) + QChar(u')');
         lines.add(tr("Module"), name);
     }
-    if (link.node.valid() && a.graph && link.node.index() < a.graph->ops.nodes.size()) lines.add(tr("Source"), safe(a.graph->ops.sourceLine(link.node)));
-    if (link.phase != Phase::Unknown) lines.add(tr("Phase"), safe(nameOf(link.phase)));
+    if (link.node.valid() && a.graph && link.node.index() < a.graph->ops.nodes.size()) lines.add(tr("Source"), tipText(a.graph->ops.sourceLine(link.node)));
+    if (link.phase != Phase::Unknown) lines.add(tr("Phase"), tipText(nameOf(link.phase)));
     QStringList how;
     const auto say = [&](const QString &what, LinkHow by) {
-        if (by != LinkHow::None) how << QStringLiteral("%1: %2").arg(what, safe(nameOf(by)));
+        if (by != LinkHow::None) how << QStringLiteral("%1: %2").arg(what, tipText(nameOf(by)));
     };
     say(tr("launch"), link.launch_how);
     say(tr("operator"), link.op_how);
@@ -77,7 +59,7 @@ void addLink(const Analysis &a, const WorkLink &link, Lines &lines) {
     lines.add(tr("Linked by"), how.isEmpty() ? tr("nothing: no launch was recorded") : how.join(QStringLiteral(", ")));
 }
 
-void addKernel(const Analysis &a, KernelId kernel, Lines &lines) {
+void addKernel(const Analysis &a, KernelId kernel, TipLines &lines) {
     const std::size_t k = kernel.index();
     const KernelTable &table = a.trace->kernels;
     const auto dims = [](const std::array<std::uint32_t, 3> &d) { return QStringLiteral("%1×%2×%3").arg(d[0]).arg(d[1]).arg(d[2]); };
@@ -92,7 +74,7 @@ void addKernel(const Analysis &a, KernelId kernel, Lines &lines) {
     }
     QStringList findings;
     for (const std::uint32_t row : select(a, {PickKind::Kernel, kernel.value}).findings)
-        if (row < a.findings.size()) findings << safe(a.findings[row].id) + QStringLiteral(" (") + safe(nameOf(a.findings[row].verdict)) + QChar(u')');
+        if (row < a.findings.size()) findings << tipText(a.findings[row].id) + QStringLiteral(" (") + tipText(nameOf(a.findings[row].verdict)) + QChar(u')');
     lines.add(tr("Findings"), findings.join(QStringLiteral(", ")));
 }
 
@@ -102,7 +84,7 @@ QString sliceTip(const Analysis &a, SliceId slice) {
     if (!a.trace || !slice.valid() || slice.index() >= a.trace->slices.size()) return {};
     const TraceStore &trace = *a.trace;
     const std::size_t s = slice.index();
-    Lines lines;
+    TipLines lines;
     lines.add(tr("Duration"), text(formatDuration(static_cast<double>(trace.slices.dur[s]))));
     lines.add(tr("Start"), text(formatDuration(static_cast<double>(trace.slices.ts[s] - trace.begin))));
     const Category category = trace.slices.category[s];
@@ -116,9 +98,8 @@ QString sliceTip(const Analysis &a, SliceId slice) {
     } else if (category == Category::CpuOp && row < trace.cpu_ops.size()) {
         lines.add(tr("Shapes"), shapesOf(trace, CpuOpId(row)));
     }
-    lines.add(tr("Kind"), safe(nameOf(category)));
-    return QStringLiteral("<div style='white-space:pre-wrap'><b>") + safe(trace.nameOf(slice)) + QStringLiteral("</b></div><table cellspacing='0'>") +
-           lines.html + QStringLiteral("</table>");
+    lines.add(tr("Kind"), tipText(nameOf(category)));
+    return lines.under(tipText(trace.nameOf(slice)));
 }
 
 RangeFacts factsOfRange(const Analysis &a, std::int64_t t0, std::int64_t t1) {

@@ -3,7 +3,7 @@
 
 #include "core/base/format.h"
 #include "ui/base/paint.h"
-#include "ui/base/placeholder.h"
+#include "ui/base/empty_note.h"
 #include "ui/timeline/timeline_canvas.h"
 #include "ui/timeline/timeline_state.h"
 #include "ui/timeline/timeline_strips.h"
@@ -73,7 +73,7 @@ TimelinePanel::TimelinePanel(Session *session, QWidget *parent) : QWidget(parent
     grid->addWidget(impl_->bar, 2, 2);
     grid->setRowStretch(2, 1);
     grid->setColumnStretch(1, 1);
-    auto *note = new Placeholder(session, tr("No trace is open"),
+    auto *note = new EmptyNote(session, tr("No trace is open"),
                                  tr("Open a PyTorch profiler trace (*.pt.trace.json or .json.gz) to see its kernels on a timeline. "
                                     "Record one with torch.profiler and export_chrome_trace()."), this);
     impl_->stack = new QStackedLayout(this);
