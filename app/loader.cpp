@@ -10,6 +10,7 @@ namespace fusescope {
 struct Loader::Job {
     Progress progress;
     std::optional<Result<AnalysisPtr>> result;
+    std::vector<Error> unusable; // of every file, when none could be used
 };
 
 Loader::Loader(QObject *parent) : QObject(parent) {
@@ -30,7 +31,7 @@ void Loader::start(std::vector<std::string> paths, AnalyzeOptions options, Analy
     const auto job = std::make_shared<Job>();
     job_ = job;
     threads_.emplace_back([this, job, paths = std::move(paths), options = std::move(options), keep = std::move(keep)] {
-        job->result = analyzeFiles(paths, options, job->progress, keep);
+        job->result = analyzeFiles(paths, options, job->progress, keep, &job->unusable);
         // Queued to the GUI thread; this object outlives the thread because its destructor joins.
         QMetaObject::invokeMethod(this, [this, job] { done(job); }, Qt::QueuedConnection);
     });
@@ -51,7 +52,10 @@ void Loader::done(const std::shared_ptr<Job> &job) {
     job_.reset();
     poll_.stop();
     if (*job->result) Q_EMIT finished(**job->result);
-    else if (job->result->error().code != ErrorCode::Cancelled) Q_EMIT failed(text(job->result->error().message()));
+    else if (job->result->error().code != ErrorCode::Cancelled) {
+        if (job->unusable.empty()) Q_EMIT failed(text(job->result->error().message()));
+        for (const Error &error : job->unusable) Q_EMIT failed(text(error.message()));
+    }
     Q_EMIT stopped();
     if (!job_ && threads_.size() > 1) { // every earlier thread has been told to stop long ago
         for (std::thread &thread : threads_) thread.join();

@@ -39,7 +39,7 @@ int main(int argc, char **argv) {
     options.path = parser.value(shot);
     options.select = parser.value(select);
     if (!parseSize(parser.value(size), options.size)) {
-        std::fputs("fusescope: expected --size as WIDTHxHEIGHT between 320x240 and 7680x4320\n", stderr);
+        std::fputs("fusescope: expected --size as WIDTHxHEIGHT between 1100x700 and 7680x4320\n", stderr);
         return kExitUsage;
     }
     bool number = false;

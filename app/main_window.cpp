@@ -48,6 +48,7 @@ MainWindow::MainWindow(bool remember, QWidget *parent)
     buildToolBar();
     buildMenus();
     buildStatusBar();
+    setMinimumSize(1100, 700); // below, names and the headline would be cut
     resize(1600, 1000);
     resetLayout();
     if (remember_) {

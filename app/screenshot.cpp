@@ -52,7 +52,7 @@ bool parseSize(const QString &text, QSize &size) {
     const QStringList parts = text.split(QLatin1Char('x'));
     if (parts.size() != 2) return false;
     size = QSize(parts[0].toInt(&wide), parts[1].toInt(&high));
-    return wide && high && size.width() >= 320 && size.width() <= 7680 && size.height() >= 240 && size.height() <= 4320;
+    return wide && high && size.width() >= 1100 && size.width() <= 7680 && size.height() >= 700 && size.height() <= 4320;
 }
 
 int takeScreenshot(MainWindow &window, const QStringList &files, const ScreenshotOptions &options) {

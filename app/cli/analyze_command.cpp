@@ -30,9 +30,11 @@ int runAnalyze(const AnalyzeArguments &arguments) {
             return kExitUsage;
         }
     Progress progress;
-    auto analysed = analyzeFiles(arguments.files, {arguments.device, arguments.step}, progress);
+    std::vector<Error> unusable;
+    auto analysed = analyzeFiles(arguments.files, {arguments.device, arguments.step}, progress, nullptr, &unusable);
     if (!analysed) {
-        complain(analysed.error().message());
+        if (unusable.empty()) complain(analysed.error().message());
+        for (const Error &error : unusable) complain(error.message());
         // A step that does not exist is the caller's mistake, not the input's.
         const bool option = analysed.error().expected.find("a step among") == 0;
         return option ? kExitUsage : kExitNoInput;

@@ -99,9 +99,11 @@ using AnalysisPtr = std::shared_ptr<const Analysis>;
 
 // Opens every path (kind by content; at most one trace and one graph are used, more are reported in file_errors) and
 // analyses. keep: what is open already; its trace or graph stays when no path brings another, and is not read again (no path
-// at all: analysed anew with other options). Fails when nothing usable comes together: the first error.
+// at all: analysed anew with other options). Fails when nothing usable comes together: the first error, and in *unusable
+// (may be null) those of all files.
 [[nodiscard]] Result<AnalysisPtr> analyzeFiles(const std::vector<std::string> &paths, const AnalyzeOptions &options,
-                                               Progress &progress, const AnalysisPtr &keep = nullptr);
+                                               Progress &progress, const AnalysisPtr &keep = nullptr,
+                                               std::vector<Error> *unusable = nullptr);
 [[nodiscard]] Result<AnalysisPtr> analyze(TracePtr trace, GraphPtr graph, const AnalyzeOptions &options, Progress &progress);
 
 } // namespace fusescope

@@ -90,7 +90,7 @@ Result<AnalysisPtr> analyze(TracePtr trace, GraphPtr graph, const AnalyzeOptions
 }
 
 Result<AnalysisPtr> analyzeFiles(const std::vector<std::string> &paths, const AnalyzeOptions &options, Progress &progress,
-                                 const AnalysisPtr &keep) {
+                                 const AnalysisPtr &keep, std::vector<Error> *unusable) {
     TracePtr trace;
     GraphPtr graph;
     std::vector<Error> errors;
@@ -111,7 +111,11 @@ Result<AnalysisPtr> analyzeFiles(const std::vector<std::string> &paths, const An
         else graph = std::get<GraphPtr>(*opened);
     }
     const bool nothing_new = !trace && !graph;
-    if (nothing_new && !errors.empty()) return std::move(errors.front());
+    if (nothing_new && !errors.empty()) {
+        Error first = errors.front();
+        if (unusable != nullptr) *unusable = std::move(errors);
+        return first;
+    }
     if (keep) {
         if (!trace) trace = keep->trace;
         if (!graph) graph = keep->graph;

@@ -175,7 +175,7 @@ private Q_SLOTS:
     }
 
     void everyWidgetPaintsInBothThemesAndSizes() {
-        for (const QSize size : {QSize(1280, 800), QSize(1600, 1000), QSize(2560, 1440), QSize(960, 640)})
+        for (const QSize size : {QSize(1280, 800), QSize(1600, 1000), QSize(2560, 1440), QSize(1100, 700)})
             for (const settings::ThemeChoice theme : {settings::ThemeChoice::Light, settings::ThemeChoice::Dark}) {
                 window_->setTheme(theme);
                 window_->resize(size);
