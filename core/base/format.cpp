@@ -65,6 +65,10 @@ std::string formatCountShort(double n) {
     while (!text.empty() && text.back() == ' ') text.pop_back();
     return text;
 }
+std::string formatMean(double n) {
+    if (!(std::fabs(n) < 1e15)) return "n/a";
+    return n == std::round(n) ? formatCount(static_cast<std::int64_t>(n)) : formatSignificant(n);
+}
 std::string formatPercent(double share) { return formatSignificant(share * 100) + "%"; }
 
 } // namespace fusescope

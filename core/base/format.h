@@ -14,6 +14,7 @@ namespace fusescope {
 [[nodiscard]] std::string formatFlopRate(double flops_per_s); // "989 TFLOP/s"
 [[nodiscard]] std::string formatCount(std::int64_t n);       // "1,630,556,672"
 [[nodiscard]] std::string formatCountShort(double n);        // "1.63 B", "151 K"
+[[nodiscard]] std::string formatMean(double n);             // of counts: "21", "24.8"
 [[nodiscard]] std::string formatPercent(double share);       // 0.123 -> "12.3%"
 [[nodiscard]] std::string formatSignificant(double value, int digits = 3); // plain number
 

@@ -91,7 +91,7 @@ void card(const Analysis& a, const Finding& f, std::string& out) {
     fact(out, a.trace ? "Instances per step" : "Instances in the graph",
          formatCount(static_cast<std::int64_t>(f.instances.size())));
     if (f.kernels_now > 0)
-        fact(out, "Kernels per instance", meanCountText(f.kernels_now) + " → " + meanCountText(f.kernels_fused));
+        fact(out, "Kernels per instance", formatMean(f.kernels_now) + " → " + formatMean(f.kernels_fused));
     if (f.bytes_now > 0) fact(out, "Traffic per step", formatBytes(f.bytes_now) + " → " + formatBytes(f.bytes_fused));
     if (f.time_ns > 0) fact(out, a.trace ? "Time per step" : "Time, estimated", formatDuration(f.time_ns));
     fact(out, "Shapes", shapesText(f));
@@ -152,7 +152,7 @@ void planTable(const Analysis& a, std::string& out) {
                         "<td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td><td>{}</td></tr>",
                         anchor(f.id), esc(catalogEntry(f.pattern).title), badge(f.verdict),
                         formatCount(static_cast<std::int64_t>(f.instances.size())),
-                        f.kernels_now > 0 ? meanCountText(f.kernels_now) + " → " + meanCountText(f.kernels_fused) : "–",
+                        f.kernels_now > 0 ? formatMean(f.kernels_now) + " → " + formatMean(f.kernels_fused) : "–",
                         f.time_ns > 0 ? formatDuration(f.time_ns) : "–",
                         f.verdict == Verdict::AlreadyFused ? "–" : formatDuration(f.predicted_ns.expected),
                         f.verdict == Verdict::AlreadyFused || !(most > 0)

@@ -39,11 +39,6 @@ std::string rangeText(const Range& ns) {
     return text;
 }
 
-std::string meanCountText(double n) {
-    if (!(std::fabs(n) < 1e15)) return "–";
-    return n == std::round(n) ? formatCount(static_cast<std::int64_t>(n)) : formatSignificant(n);
-}
-
 std::string modelText(const ModelFacts& model) {
     std::vector<std::string> parts;
     const auto number = [&](std::string_view name, std::int64_t n) {

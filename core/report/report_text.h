@@ -13,7 +13,6 @@ namespace fusescope {
 [[nodiscard]] std::string_view signalName(int signal) noexcept; // of the article's four
 [[nodiscard]] std::string deviceText(const DeviceSpec& device); // "NVIDIA H200 (named in the trace, preset figures)"
 [[nodiscard]] std::string rangeText(const Range& ns);           // "4.20 ms (3.10 - 5.00 ms)"
-[[nodiscard]] std::string meanCountText(double n);              // "21", "24.8"
 [[nodiscard]] std::string modelText(const ModelFacts& model);   // "36 × Qwen3DecoderLayer · hidden 4096 ..."
 // Problems of all inputs, a sentence each, with how often.
 struct ProblemLine {

@@ -34,6 +34,13 @@ TEST(Format, NegativeAndNotFinite) {
     EXPECT_EQ(formatPercent(std::numeric_limits<double>::quiet_NaN()), "n/a%");
 }
 
+TEST(Format, MeansOfCounts) {
+    EXPECT_EQ(formatMean(21), "21");
+    EXPECT_EQ(formatMean(24.75), "24.8");
+    EXPECT_EQ(formatMean(1234), "1,234");
+    EXPECT_EQ(formatMean(std::numeric_limits<double>::infinity()), "n/a");
+}
+
 TEST(Format, Counts) {
     EXPECT_EQ(formatCount(1'630'556'672), "1,630,556,672");
     EXPECT_EQ(formatCount(999), "999");
