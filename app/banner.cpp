@@ -12,36 +12,36 @@
 namespace fusescope {
 namespace {
 constexpr int kMaxRows = 4;
-const char *const kSentence = "sentence";
-const char *const kTone = "tone";
+const char* const kSentence = "sentence";
+const char* const kTone = "tone";
 } // namespace
 
-Banner::Banner(Session *session, QWidget *parent) : QWidget(parent), session_(session), rows_(new QVBoxLayout(this)) {
+Banner::Banner(Session* session, QWidget* parent) : QWidget(parent), session_(session), rows_(new QVBoxLayout(this)) {
     rows_->setContentsMargins(0, 0, 0, 0);
     rows_->setSpacing(1);
     connect(session_, &Session::themeChanged, this, &Banner::recolour);
     setVisible(false);
 }
 
-void Banner::show(Tone tone, const QString &sentence) {
+void Banner::show(Tone tone, const QString& sentence) {
     if (sentences().contains(sentence)) return;
     while (rows_->count() >= kMaxRows) {
-        QLayoutItem *oldest = rows_->takeAt(0);
+        QLayoutItem* oldest = rows_->takeAt(0);
         oldest->widget()->deleteLater();
         delete oldest;
     }
-    auto *row = new QFrame(this);
+    auto* row = new QFrame(this);
     row->setProperty(kSentence, sentence);
     row->setProperty(kTone, static_cast<int>(tone));
     row->setAutoFillBackground(true);
-    auto *line = new QHBoxLayout(row);
+    auto* line = new QHBoxLayout(row);
     line->setContentsMargins(16, 8, 8, 8);
-    auto *label = new QLabel(sentence, row);
+    auto* label = new QLabel(sentence, row);
     label->setTextFormat(Qt::PlainText); // file names are hostile
     label->setWordWrap(true);
     label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     label->setAccessibleName(tone == Tone::Error ? tr("Error") : tr("Note"));
-    auto *close = new QToolButton(row);
+    auto* close = new QToolButton(row);
     close->setText(QStringLiteral("✕"));
     close->setAutoRaise(true);
     close->setToolTip(tr("Dismiss"));
@@ -59,7 +59,7 @@ void Banner::show(Tone tone, const QString &sentence) {
 }
 
 void Banner::clear() {
-    while (QLayoutItem *item = rows_->takeAt(0)) {
+    while (QLayoutItem* item = rows_->takeAt(0)) {
         item->widget()->deleteLater();
         delete item;
     }
@@ -74,12 +74,14 @@ QStringList Banner::sentences() const {
 
 void Banner::recolour() {
     for (int i = 0; i < rows_->count(); ++i) {
-        QWidget *row = rows_->itemAt(i)->widget();
+        QWidget* row = rows_->itemAt(i)->widget();
         const bool error = row->property(kTone).toInt() == static_cast<int>(Tone::Error);
         const QColor edge = qColor(error ? ColourRole::Danger : ColourRole::Warning, session_->theme());
         const QColor surface = qColor(ColourRole::SurfaceRaised, session_->theme());
-        row->setStyleSheet(QStringLiteral("QFrame { background: %1; border: none; border-left: 4px solid %2; } QLabel { border: none; }")
-                               .arg(surface.name(), edge.name()));
+        row->setStyleSheet(
+            QStringLiteral(
+                "QFrame { background: %1; border: none; border-left: 4px solid %2; } QLabel { border: none; }")
+                .arg(surface.name(), edge.name()));
     }
 }
 

@@ -14,15 +14,15 @@ class Banner : public QWidget {
     Q_OBJECT
 public:
     enum class Tone { Error, Note };
-    explicit Banner(Session *session, QWidget *parent = nullptr);
-    void show(Tone tone, const QString &sentence); // the same sentence again does not stack; the oldest of many goes
+    explicit Banner(Session* session, QWidget* parent = nullptr);
+    void show(Tone tone, const QString& sentence); // the same sentence again does not stack; the oldest of many goes
     void clear();
     [[nodiscard]] QStringList sentences() const;
 
 private:
     void recolour();
-    Session *session_;
-    QVBoxLayout *rows_;
+    Session* session_;
+    QVBoxLayout* rows_;
 };
 
 } // namespace fusescope

@@ -18,20 +18,20 @@ class LineIconEngine : public QIconEngine {
 public:
     explicit LineIconEngine(QByteArray svg) : svg_(std::move(svg)) {}
 
-    void paint(QPainter *painter, const QRect &rect, QIcon::Mode mode, QIcon::State) override {
+    void paint(QPainter* painter, const QRect& rect, QIcon::Mode mode, QIcon::State) override {
         const QPalette::ColorGroup group = mode == QIcon::Disabled ? QPalette::Disabled : QPalette::Active;
         QByteArray inked = svg_;
         inked.replace("#000", QApplication::palette().color(group, QPalette::ButtonText).name().toLatin1());
         QSvgRenderer(inked).render(painter, QRectF(rect));
     }
-    QPixmap pixmap(const QSize &size, QIcon::Mode mode, QIcon::State state) override {
+    QPixmap pixmap(const QSize& size, QIcon::Mode mode, QIcon::State state) override {
         QPixmap pixels(size);
         pixels.fill(Qt::transparent);
         QPainter painter(&pixels);
         paint(&painter, QRect(QPoint(), size), mode, state);
         return pixels;
     }
-    [[nodiscard]] QIconEngine *clone() const override { return new LineIconEngine(svg_); }
+    [[nodiscard]] QIconEngine* clone() const override { return new LineIconEngine(svg_); }
 
 private:
     QByteArray svg_;
@@ -39,7 +39,7 @@ private:
 
 } // namespace
 
-QIcon lineIcon(const QString &name) {
+QIcon lineIcon(const QString& name) {
     initResources();
     QFile file(QStringLiteral(":/icons/%1.svg").arg(name));
     return file.open(QIODevice::ReadOnly) ? QIcon(new LineIconEngine(file.readAll())) : QIcon();

@@ -13,7 +13,7 @@ struct Loader::Job {
     std::vector<Error> unusable; // of every file, when none could be used
 };
 
-Loader::Loader(QObject *parent) : QObject(parent) {
+Loader::Loader(QObject* parent) : QObject(parent) {
     constexpr int kPollMs = 50;
     poll_.setInterval(kPollMs);
     connect(&poll_, &QTimer::timeout, this, [this] {
@@ -23,7 +23,7 @@ Loader::Loader(QObject *parent) : QObject(parent) {
 
 Loader::~Loader() {
     if (job_) job_->progress.cancel();
-    for (std::thread &thread : threads_) thread.join();
+    for (std::thread& thread : threads_) thread.join();
 }
 
 void Loader::start(std::vector<std::string> paths, AnalyzeOptions options, AnalysisPtr keep) {
@@ -33,7 +33,8 @@ void Loader::start(std::vector<std::string> paths, AnalyzeOptions options, Analy
     threads_.emplace_back([this, job, paths = std::move(paths), options = std::move(options), keep = std::move(keep)] {
         job->result = analyzeFiles(paths, options, job->progress, keep, &job->unusable);
         // Queued to the GUI thread; this object outlives the thread because its destructor joins.
-        QMetaObject::invokeMethod(this, [this, job] { done(job); }, Qt::QueuedConnection);
+        QMetaObject::invokeMethod(
+            this, [this, job] { done(job); }, Qt::QueuedConnection);
     });
     poll_.start();
     Q_EMIT started();
@@ -47,18 +48,19 @@ void Loader::cancel() {
     Q_EMIT stopped();
 }
 
-void Loader::done(const std::shared_ptr<Job> &job) {
+void Loader::done(const std::shared_ptr<Job>& job) {
     if (job != job_) return; // cancelled or overtaken
     job_.reset();
     poll_.stop();
-    if (*job->result) Q_EMIT finished(**job->result);
+    if (*job->result)
+        Q_EMIT finished(**job->result);
     else if (job->result->error().code != ErrorCode::Cancelled) {
         if (job->unusable.empty()) Q_EMIT failed(text(job->result->error().message()));
-        for (const Error &error : job->unusable) Q_EMIT failed(text(error.message()));
+        for (const Error& error : job->unusable) Q_EMIT failed(text(error.message()));
     }
     Q_EMIT stopped();
     if (!job_ && threads_.size() > 1) { // every earlier thread has been told to stop long ago
-        for (std::thread &thread : threads_) thread.join();
+        for (std::thread& thread : threads_) thread.join();
         threads_.clear();
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Opens and analyses files in a worker thread. One run at a time: a new one cancels the old, whose result is thrown away.
+// Opens and analyses files in a worker thread. One run at a time: a new one cancels the old, whose result is thrown
+// away.
 #pragma once
 
 #include "core/analysis/analysis.h"
@@ -18,7 +19,7 @@ namespace fusescope {
 class Loader : public QObject {
     Q_OBJECT
 public:
-    explicit Loader(QObject *parent = nullptr);
+    explicit Loader(QObject* parent = nullptr);
     ~Loader() override; // cancels and waits
 
     // keep: what stays open when the paths do not replace it; may be null.
@@ -28,17 +29,17 @@ public:
 
 Q_SIGNALS:
     void started();
-    void progressed(const QString &stage, double fraction); // fraction < 0: unknown
-    void finished(const fusescope::AnalysisPtr &analysis);
-    void failed(const QString &sentence);
+    void progressed(const QString& stage, double fraction); // fraction < 0: unknown
+    void finished(const fusescope::AnalysisPtr& analysis);
+    void failed(const QString& sentence);
     void stopped(); // after finished, failed or a cancellation
 
 private:
     struct Job;
-    void done(const std::shared_ptr<Job> &job);
+    void done(const std::shared_ptr<Job>& job);
 
-    std::shared_ptr<Job> job_;          // the current one
-    std::vector<std::thread> threads_;  // joined at the end; at most the current and cancelled ones
+    std::shared_ptr<Job> job_;         // the current one
+    std::vector<std::thread> threads_; // joined at the end; at most the current and cancelled ones
     QTimer poll_;
 };
 

@@ -13,7 +13,7 @@
 
 #include <cstdio>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     using namespace fusescope;
     QApplication app(argc, argv);
     QCoreApplication::setOrganizationName(QStringLiteral("FuseScope"));
@@ -23,15 +23,27 @@ int main(int argc, char **argv) {
     QApplication::setWindowIcon(appIcon());
 
     QCommandLineParser parser;
-    parser.setApplicationDescription(QCoreApplication::translate("main", "Finds the regions of a PyTorch model step that one kernel could do."));
+    parser.setApplicationDescription(
+        QCoreApplication::translate("main", "Finds the regions of a PyTorch model step that one kernel could do."));
     parser.addHelpOption();
     parser.addVersionOption();
-    parser.addPositionalArgument(QStringLiteral("files"), QCoreApplication::translate("main", "Traces and model graphs, in any order"), QStringLiteral("[files...]"));
-    const QCommandLineOption shot(QStringLiteral("screenshot"), QCoreApplication::translate("main", "Draw the window into a PNG and leave"), QStringLiteral("png"));
-    const QCommandLineOption size(QStringLiteral("size"), QCoreApplication::translate("main", "Size of the window"), QStringLiteral("WxH"), QStringLiteral("1600x1000"));
-    const QCommandLineOption theme(QStringLiteral("theme"), QCoreApplication::translate("main", "light or dark"), QStringLiteral("name"));
-    const QCommandLineOption select(QStringLiteral("select"), QCoreApplication::translate("main", "What to select: finding:ID, module:PATH or kernel:N"), QStringLiteral("what"));
-    const QCommandLineOption wait(QStringLiteral("wait"), QCoreApplication::translate("main", "Milliseconds to rest before the picture"), QStringLiteral("ms"), QStringLiteral("250"));
+    parser.addPositionalArgument(QStringLiteral("files"),
+                                 QCoreApplication::translate("main", "Traces and model graphs, in any order"),
+                                 QStringLiteral("[files...]"));
+    const QCommandLineOption shot(QStringLiteral("screenshot"),
+                                  QCoreApplication::translate("main", "Draw the window into a PNG and leave"),
+                                  QStringLiteral("png"));
+    const QCommandLineOption size(QStringLiteral("size"), QCoreApplication::translate("main", "Size of the window"),
+                                  QStringLiteral("WxH"), QStringLiteral("1600x1000"));
+    const QCommandLineOption theme(QStringLiteral("theme"), QCoreApplication::translate("main", "light or dark"),
+                                   QStringLiteral("name"));
+    const QCommandLineOption select(
+        QStringLiteral("select"),
+        QCoreApplication::translate("main", "What to select: finding:ID, module:PATH or kernel:N"),
+        QStringLiteral("what"));
+    const QCommandLineOption wait(QStringLiteral("wait"),
+                                  QCoreApplication::translate("main", "Milliseconds to rest before the picture"),
+                                  QStringLiteral("ms"), QStringLiteral("250"));
     parser.addOptions({shot, size, theme, select, wait});
     parser.process(app);
 
@@ -57,7 +69,8 @@ int main(int argc, char **argv) {
     const bool screenshot = !options.path.isEmpty();
     MainWindow window(!screenshot);
     if (!theme_name.isEmpty())
-        window.setTheme(theme_name == QLatin1String("dark") ? settings::ThemeChoice::Dark : settings::ThemeChoice::Light);
+        window.setTheme(theme_name == QLatin1String("dark") ? settings::ThemeChoice::Dark
+                                                            : settings::ThemeChoice::Light);
     if (screenshot) return takeScreenshot(window, parser.positionalArguments(), options);
     window.show();
     window.open(parser.positionalArguments());

@@ -27,8 +27,9 @@
 namespace fusescope {
 namespace {
 
-QDockWidget *dock(QMainWindow *window, const QString &title, const char *name, QWidget *content, Qt::DockWidgetArea area) {
-    auto *d = new QDockWidget(title, window);
+QDockWidget* dock(QMainWindow* window, const QString& title, const char* name, QWidget* content,
+                  Qt::DockWidgetArea area) {
+    auto* d = new QDockWidget(title, window);
     d->setObjectName(QLatin1String(name)); // for saveState
     d->setWidget(content);
     window->addDockWidget(area, d);
@@ -37,8 +38,9 @@ QDockWidget *dock(QMainWindow *window, const QString &title, const char *name, Q
 
 } // namespace
 
-MainWindow::MainWindow(bool remember, QWidget *parent)
-    : QMainWindow(parent), remember_(remember), session_(new Session(this)), loader_(new Loader(this)), w_(std::make_unique<Widgets>()) {
+MainWindow::MainWindow(bool remember, QWidget* parent)
+    : QMainWindow(parent), remember_(remember), session_(new Session(this)), loader_(new Loader(this)),
+      w_(std::make_unique<Widgets>()) {
     setWindowTitle(tr("FuseScope"));
     setAcceptDrops(true);
     setDockNestingEnabled(true);
@@ -64,21 +66,24 @@ MainWindow::MainWindow(bool remember, QWidget *parent)
     connect(loader_, &Loader::started, this, [this] {
         w_->stage->setText(tr("opening"));
         w_->progress->setRange(0, 0);
-        for (QWidget *widget : {static_cast<QWidget *>(w_->stage), static_cast<QWidget *>(w_->progress), static_cast<QWidget *>(w_->cancel)})
+        for (QWidget* widget :
+             {static_cast<QWidget*>(w_->stage), static_cast<QWidget*>(w_->progress), static_cast<QWidget*>(w_->cancel)})
             widget->show();
     });
-    connect(loader_, &Loader::progressed, this, [this](const QString &stage, double fraction) {
+    connect(loader_, &Loader::progressed, this, [this](const QString& stage, double fraction) {
         constexpr int kSteps = 1000;
         w_->stage->setText(stage);
         w_->progress->setRange(0, fraction < 0 ? 0 : kSteps);
         if (fraction >= 0) w_->progress->setValue(static_cast<int>(fraction * kSteps));
     });
     connect(loader_, &Loader::stopped, this, [this] {
-        for (QWidget *widget : {static_cast<QWidget *>(w_->stage), static_cast<QWidget *>(w_->progress), static_cast<QWidget *>(w_->cancel)})
+        for (QWidget* widget :
+             {static_cast<QWidget*>(w_->stage), static_cast<QWidget*>(w_->progress), static_cast<QWidget*>(w_->cancel)})
             widget->hide();
     });
     connect(loader_, &Loader::finished, this, &MainWindow::showAnalysis);
-    connect(loader_, &Loader::failed, this, [this](const QString &sentence) { banner_->show(Banner::Tone::Error, sentence); });
+    connect(loader_, &Loader::failed, this,
+            [this](const QString& sentence) { banner_->show(Banner::Tone::Error, sentence); });
     connect(session_, &Session::selectionChanged, this, [this] {
         w_->back->setEnabled(session_->canGoBack());
         w_->forward->setEnabled(session_->canGoForward());
@@ -86,12 +91,12 @@ MainWindow::MainWindow(bool remember, QWidget *parent)
 }
 
 MainWindow::~MainWindow() {
-    for (std::thread &writer : w_->writers) writer.join();
+    for (std::thread& writer : w_->writers) writer.join();
 }
 
 void MainWindow::buildViews() {
-    auto *centre = new QWidget(this);
-    auto *column = new QVBoxLayout(centre);
+    auto* centre = new QWidget(this);
+    auto* column = new QVBoxLayout(centre);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
     banner_ = new Banner(session_, centre);
@@ -117,7 +122,7 @@ void MainWindow::buildViews() {
     setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
     setCorner(Qt::BottomRightCorner, Qt::BottomDockWidgetArea);
     setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
-    for (QDockWidget *d : {w_->model, w_->roofline, w_->findings, w_->timeline, w_->tables}) {
+    for (QDockWidget* d : {w_->model, w_->roofline, w_->findings, w_->timeline, w_->tables}) {
         // Tabs are formed after these signals, so look once the event loop is back.
         const auto later = [this] { QTimer::singleShot(0, this, &MainWindow::trimTitles); };
         connect(d, &QDockWidget::dockLocationChanged, this, later);
@@ -127,13 +132,13 @@ void MainWindow::buildViews() {
 
     connect(w_->welcome, &Welcome::openRequested, this, &MainWindow::chooseFiles);
     connect(w_->welcome, &Welcome::sampleRequested, this, &MainWindow::openSample);
-    connect(w_->welcome, &Welcome::fileRequested, this, [this](const QString &path) { open({path}); });
+    connect(w_->welcome, &Welcome::fileRequested, this, [this](const QString& path) { open({path}); });
     w_->welcome->setSampleAvailable(!sampleFiles().isEmpty());
     connect(model_, &ModelPanel::moduleActivated, this, [this](ModuleId module) { graph_->focusModule(module); });
 }
 
 void MainWindow::resetLayout() {
-    for (QDockWidget *d : {w_->model, w_->roofline, w_->findings, w_->timeline, w_->tables}) {
+    for (QDockWidget* d : {w_->model, w_->roofline, w_->findings, w_->timeline, w_->tables}) {
         d->setFloating(false);
         d->show();
     }
@@ -142,29 +147,30 @@ void MainWindow::resetLayout() {
     splitDockWidget(w_->roofline, w_->findings, Qt::Horizontal);
     addDockWidget(Qt::BottomDockWidgetArea, w_->timeline);
     tabifyDockWidget(w_->timeline, w_->tables);
-    const QList<QTabBar *> bars = findChildren<QTabBar *>(QString(), Qt::FindDirectChildrenOnly);
-    for (QTabBar *bar : bars) bar->setAccessibleName(tr("Timeline or tables"));
+    const QList<QTabBar*> bars = findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly);
+    for (QTabBar* bar : bars) bar->setAccessibleName(tr("Timeline or tables"));
     w_->timeline->raise();
     const int wide = width();
     // One side after the other: given both, Qt 6.4 shares out wrongly.
     resizeDocks({w_->model}, {std::clamp(wide * 20 / 100, 232, 400)}, Qt::Horizontal);
-    resizeDocks({w_->roofline, w_->findings}, {std::clamp(wide * 24 / 100, 288, 560), std::clamp(wide * 25 / 100, 304, 520)}, Qt::Horizontal);
+    resizeDocks({w_->roofline, w_->findings},
+                {std::clamp(wide * 24 / 100, 288, 560), std::clamp(wide * 25 / 100, 304, 520)}, Qt::Horizontal);
     resizeDocks({w_->timeline}, {height() * 36 / 100}, Qt::Vertical);
     QTimer::singleShot(0, this, &MainWindow::trimTitles);
 }
 
 // A dock behind a tab is named by the tab: its own title would say it twice.
 void MainWindow::trimTitles() {
-    for (QDockWidget *d : {w_->model, w_->roofline, w_->findings, w_->timeline, w_->tables}) {
+    for (QDockWidget* d : {w_->model, w_->roofline, w_->findings, w_->timeline, w_->tables}) {
         const bool tabbed = !d->isFloating() && !tabifiedDockWidgets(d).isEmpty();
-        QWidget *own = d->titleBarWidget();
+        QWidget* own = d->titleBarWidget();
         if (tabbed == (own != nullptr)) continue;
         d->setTitleBarWidget(tabbed ? new QWidget(d) : nullptr);
         delete own;
     }
     // Qt 6.4 leaves the bar of a group that was formed twice in sight, as a line across the views.
-    const QList<QTabBar *> bars = findChildren<QTabBar *>(QString(), Qt::FindDirectChildrenOnly);
-    for (QTabBar *bar : bars)
+    const QList<QTabBar*> bars = findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly);
+    for (QTabBar* bar : bars)
         if (bar->count() < 2) bar->hide();
 }
 
@@ -185,7 +191,8 @@ void MainWindow::buildStatusBar() {
     w_->cancel = new QPushButton(tr("Cancel"), this);
     connect(w_->cancel, &QPushButton::clicked, loader_, &Loader::cancel);
     statusBar()->addWidget(w_->status, 1);
-    for (QWidget *widget : {static_cast<QWidget *>(w_->stage), static_cast<QWidget *>(w_->progress), static_cast<QWidget *>(w_->cancel)}) {
+    for (QWidget* widget :
+         {static_cast<QWidget*>(w_->stage), static_cast<QWidget*>(w_->progress), static_cast<QWidget*>(w_->cancel)}) {
         statusBar()->addPermanentWidget(widget);
         widget->hide();
     }
@@ -199,9 +206,11 @@ void MainWindow::setTheme(settings::ThemeChoice choice) {
 }
 
 void MainWindow::applyTheme() {
-    const bool dark = theme_choice_ == settings::ThemeChoice::Dark || (theme_choice_ == settings::ThemeChoice::System && system_dark_);
+    const bool dark = theme_choice_ == settings::ThemeChoice::Dark ||
+                      (theme_choice_ == settings::ThemeChoice::System && system_dark_);
     const Theme theme = dark ? Theme::Dark : Theme::Light;
-    // The style sheet first: setting it gives widgets back the palettes they had before, so views colour themselves after it.
+    // The style sheet first: setting it gives widgets back the palettes they had before, so views colour themselves
+    // after it.
     QApplication::setPalette(paletteOf(theme));
     qApp->setStyleSheet(styleSheetOf(theme));
     session_->setTheme(theme);
@@ -217,7 +226,7 @@ void MainWindow::toggleTheme() {
     setTheme(session_->theme() == Theme::Dark ? settings::ThemeChoice::Light : settings::ThemeChoice::Dark);
 }
 
-bool MainWindow::event(QEvent *event) {
+bool MainWindow::event(QEvent* event) {
     if (event->type() == QEvent::ThemeChange && theme_choice_ == settings::ThemeChoice::System) {
         detectSystemTheme();
         applyTheme();
@@ -227,7 +236,7 @@ bool MainWindow::event(QEvent *event) {
 
 bool MainWindow::settled() const { return !loader_->running() && graph_->settled(); }
 
-void MainWindow::closeEvent(QCloseEvent *event) {
+void MainWindow::closeEvent(QCloseEvent* event) {
     if (remember_) settings::setWindow(saveGeometry(), saveState());
     event->accept();
 }

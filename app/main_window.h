@@ -30,31 +30,31 @@ class MainWindow : public QMainWindow {
     Q_OBJECT
 public:
     // remember: restore and save geometry, docks and theme (off for screenshots and tests).
-    explicit MainWindow(bool remember, QWidget *parent = nullptr);
+    explicit MainWindow(bool remember, QWidget* parent = nullptr);
     ~MainWindow() override;
 
-    void open(const QStringList &paths);
+    void open(const QStringList& paths);
     void openSample();
     void closeFiles(); // back to the welcome page
     void resetLayout();
     void setTheme(settings::ThemeChoice choice);
     [[nodiscard]] bool settled() const; // nothing is loading and the graph is laid out
-    [[nodiscard]] Session &session() { return *session_; }
-    [[nodiscard]] Loader &loader() { return *loader_; }
-    [[nodiscard]] Banner &banner() { return *banner_; }
-    [[nodiscard]] TimelinePanel &timeline() { return *timeline_; }
-    [[nodiscard]] GraphPanel &graph() { return *graph_; }
+    [[nodiscard]] Session& session() { return *session_; }
+    [[nodiscard]] Loader& loader() { return *loader_; }
+    [[nodiscard]] Banner& banner() { return *banner_; }
+    [[nodiscard]] TimelinePanel& timeline() { return *timeline_; }
+    [[nodiscard]] GraphPanel& graph() { return *graph_; }
     // Files of the bundled sample, empty if they are not installed beside the program.
     [[nodiscard]] static QStringList sampleFiles();
 
 Q_SIGNALS:
-    void exported(const QString &path, bool ok);
+    void exported(const QString& path, bool ok);
 
 protected:
-    bool event(QEvent *event) override;
-    void dragEnterEvent(QDragEnterEvent *event) override;
-    void dropEvent(QDropEvent *event) override;
-    void closeEvent(QCloseEvent *event) override;
+    bool event(QEvent* event) override;
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dropEvent(QDropEvent* event) override;
+    void closeEvent(QCloseEvent* event) override;
 
 private:
     enum class Export { Html, Markdown, Json };
@@ -71,13 +71,13 @@ private:
     void showProblems();
     void chooseFiles();
     void reanalyse();
-    void showAnalysis(const AnalysisPtr &analysis);
-    void present(const AnalysisPtr &analysis);
+    void showAnalysis(const AnalysisPtr& analysis);
+    void present(const AnalysisPtr& analysis);
     void updateHeadline();
     void updateStatus();
     void updateRecent();
     void exportReport(Export kind);
-    void exportTo(Export kind, const QString &path);
+    void exportTo(Export kind, const QString& path);
     void saveScreenshot();
     void showShortcuts();
     void showAbout();
@@ -86,15 +86,15 @@ private:
     bool remember_;
     settings::ThemeChoice theme_choice_ = settings::ThemeChoice::System;
     bool system_dark_ = false;
-    Session *session_;
-    Loader *loader_;
-    Banner *banner_ = nullptr;
-    GraphPanel *graph_ = nullptr;
-    TimelinePanel *timeline_ = nullptr;
-    RooflinePanel *roofline_ = nullptr;
-    FindingsPanel *findings_ = nullptr;
-    ModelPanel *model_ = nullptr;
-    TablesPanel *tables_ = nullptr;
+    Session* session_;
+    Loader* loader_;
+    Banner* banner_ = nullptr;
+    GraphPanel* graph_ = nullptr;
+    TimelinePanel* timeline_ = nullptr;
+    RooflinePanel* roofline_ = nullptr;
+    FindingsPanel* findings_ = nullptr;
+    ModelPanel* model_ = nullptr;
+    TablesPanel* tables_ = nullptr;
     std::unique_ptr<Widgets> w_;
     QStringList opening_; // for the recent files, once they proved usable
 };

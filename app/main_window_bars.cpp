@@ -18,25 +18,27 @@
 namespace fusescope {
 namespace {
 
-void fillSteps(QComboBox &box, const Analysis &analysis) {
+void fillSteps(QComboBox& box, const Analysis& analysis) {
     const QSignalBlocker quiet(box);
     box.clear();
     if (!analysis.trace || analysis.trace->steps.empty()) {
-        box.addItem(analysis.trace ? MainWindow::tr("Whole trace") : MainWindow::tr("No trace"), QStringLiteral("last"));
+        box.addItem(analysis.trace ? MainWindow::tr("Whole trace") : MainWindow::tr("No trace"),
+                    QStringLiteral("last"));
         box.setEnabled(false);
         return;
     }
     box.setEnabled(true);
     for (std::size_t i = 0; i < analysis.steps.size(); ++i) {
-        const Step &step = analysis.trace->steps[i];
+        const Step& step = analysis.trace->steps[i];
         const QString length = text(formatDuration(analysis.steps[i].wall_ns));
-        box.addItem(MainWindow::tr("Step %1 · %2").arg(QString::number(step.number), length), QString::number(step.number));
+        box.addItem(MainWindow::tr("Step %1 · %2").arg(QString::number(step.number), length),
+                    QString::number(step.number));
     }
     box.addItem(MainWindow::tr("All steps"), QStringLiteral("all"));
     box.setCurrentIndex(analysis.all_steps ? box.count() - 1 : analysis.step);
 }
 
-void fillDevices(QComboBox &box, const Analysis &analysis) {
+void fillDevices(QComboBox& box, const Analysis& analysis) {
     const QSignalBlocker quiet(box);
     const QString chosen = box.currentData().toString();
     box.clear();
@@ -44,7 +46,7 @@ void fillDevices(QComboBox &box, const Analysis &analysis) {
     box.addItem(from_trace ? MainWindow::tr("%1 (from the trace)").arg(text(analysis.trace->devices.front().name))
                            : MainWindow::tr("GPU not named: assumed"),
                 QString());
-    for (const DeviceSpec &preset : devicePresets()) box.addItem(text(preset.name), text(preset.name));
+    for (const DeviceSpec& preset : devicePresets()) box.addItem(text(preset.name), text(preset.name));
     const int at = box.findData(chosen);
     box.setCurrentIndex(at >= 0 ? at : 0);
 }
@@ -66,9 +68,10 @@ void MainWindow::buildToolBar() {
     w_->forward = w_->bar->addAction(lineIcon(QStringLiteral("forward")), tr("&Forward"), session_, &Session::forward);
     w_->forward->setShortcut(QKeySequence(Qt::ALT | Qt::Key_Right));
     w_->forward->setToolTip(tr("Later selection (Alt+Right)"));
-    for (QAction *action : {w_->back, w_->forward}) {
+    for (QAction* action : {w_->back, w_->forward}) {
         action->setEnabled(false);
-        if (auto *button = qobject_cast<QToolButton *>(w_->bar->widgetForAction(action))) button->setToolButtonStyle(Qt::ToolButtonIconOnly);
+        if (auto* button = qobject_cast<QToolButton*>(w_->bar->widgetForAction(action)))
+            button->setToolButtonStyle(Qt::ToolButtonIconOnly);
     }
     w_->bar->addSeparator();
 
@@ -83,7 +86,7 @@ void MainWindow::buildToolBar() {
     w_->device->setToolTip(tr("Whose peaks the roofline and the predictions use"));
     w_->device->setMinimumWidth(208);
     w_->device->addItem(tr("GPU: from the trace"));
-    for (QComboBox *box : {w_->step, w_->device}) {
+    for (QComboBox* box : {w_->step, w_->device}) {
         w_->bar->addWidget(box);
         connect(box, &QComboBox::activated, this, &MainWindow::reanalyse);
     }
@@ -96,13 +99,13 @@ void MainWindow::buildToolBar() {
     w_->search->setMinimumWidth(160);
     w_->search->setMaximumWidth(280);
     w_->bar->addWidget(w_->search);
-    connect(w_->search, &QLineEdit::textChanged, this, [this](const QString &filter) {
+    connect(w_->search, &QLineEdit::textChanged, this, [this](const QString& filter) {
         model_->setFilter(filter);
         findings_->setFilter(filter);
         tables_->setFilter(filter);
     });
 
-    auto *spacer = new QWidget(w_->bar);
+    auto* spacer = new QWidget(w_->bar);
     spacer->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
     w_->bar->addWidget(spacer);
     w_->headline = new QLabel(w_->bar);
@@ -110,34 +113,37 @@ void MainWindow::buildToolBar() {
     w_->headline->setContentsMargins(8, 0, 12, 0);
     w_->headline->setTextInteractionFlags(Qt::TextSelectableByMouse);
     w_->bar->addWidget(w_->headline);
-    QAction *theme = w_->bar->addAction(lineIcon(QStringLiteral("theme")), tr("Light or dark"), this, &MainWindow::toggleTheme);
-    if (auto *button = qobject_cast<QToolButton *>(w_->bar->widgetForAction(theme))) button->setToolButtonStyle(Qt::ToolButtonIconOnly);
+    QAction* theme =
+        w_->bar->addAction(lineIcon(QStringLiteral("theme")), tr("Light or dark"), this, &MainWindow::toggleTheme);
+    if (auto* button = qobject_cast<QToolButton*>(w_->bar->widgetForAction(theme)))
+        button->setToolButtonStyle(Qt::ToolButtonIconOnly);
     // Tab reaches every control of the bar, not only its fields.
-    for (QToolButton *button : w_->bar->findChildren<QToolButton *>())
+    for (QToolButton* button : w_->bar->findChildren<QToolButton*>())
         if (button->defaultAction() != nullptr) button->setFocusPolicy(Qt::TabFocus);
 }
 
 void MainWindow::updateHeadline() {
     w_->headline->clear();
     w_->headline->setToolTip(QString());
-    const AnalysisPtr &a = session_->analysis();
+    const AnalysisPtr& a = session_->analysis();
     if (!a || !a->trace) return;
     const QString now = text(formatDuration(a->stepNs()));
-    const Plan &plan = a->plan;
+    const Plan& plan = a->plan;
     if (plan.findings.empty()) {
         w_->headline->setText(tr("step %1").arg(now));
         return;
     }
     w_->headline->setText(tr("step %1 → %2").arg(now, text(formatDuration(plan.predicted_step_ns.expected))));
     QStringList names;
-    for (const std::string &id : plan.findings) names << text(id);
+    for (const std::string& id : plan.findings) names << text(id);
     w_->headline->setToolTip(tr("Predicted with the plan (%1): %2 to %3. A prediction, not a measurement.")
-                                 .arg(names.join(QStringLiteral(", ")), text(formatDuration(plan.predicted_step_ns.low)),
+                                 .arg(names.join(QStringLiteral(", ")),
+                                      text(formatDuration(plan.predicted_step_ns.low)),
                                       text(formatDuration(plan.predicted_step_ns.high))));
 }
 
 void MainWindow::updateStatus() {
-    const AnalysisPtr &a = session_->analysis();
+    const AnalysisPtr& a = session_->analysis();
     if (!a) {
         w_->status->setText(tr("Nothing opened"));
         w_->status->setToolTip(QString());
@@ -153,21 +159,25 @@ void MainWindow::updateStatus() {
     fillSteps(*w_->step, *a);
     fillDevices(*w_->device, *a);
     QStringList parts, tips;
-    const std::size_t problems = (a->trace ? a->trace->problems.size() : 0) + (a->graph ? a->graph->problems.size() : 0);
+    const std::size_t problems =
+        (a->trace ? a->trace->problems.size() : 0) + (a->graph ? a->graph->problems.size() : 0);
     w_->problems->setText(tr("problems %1").arg(problems));
     w_->problems->setEnabled(problems > 0);
-    w_->problems->setToolTip(problems > 0 ? tr("Show what was damaged or odd in the files") : tr("Everything in the files was understood"));
+    w_->problems->setToolTip(problems > 0 ? tr("Show what was damaged or odd in the files")
+                                          : tr("Everything in the files was understood"));
     w_->problems->show();
     if (a->trace) {
         const double share = a->link.kernel_ns > 0 ? a->link.op_ns / a->link.kernel_ns : 0;
         parts << tr("link %1").arg(text(formatPercent(share)));
         tips << tr("%1 of the kernel time is linked to an operator").arg(text(formatPercent(share)));
-        for (const Unlinked &u : a->link.unlinked)
-            tips << tr("%1: %2 in %3 kernels").arg(text(u.reason), text(formatDuration(u.time_ns)), QString::number(u.kernels));
+        for (const Unlinked& u : a->link.unlinked)
+            tips << tr("%1: %2 in %3 kernels")
+                        .arg(text(u.reason), text(formatDuration(u.time_ns)), QString::number(u.kernels));
         parts << tr("events %1").arg(text(formatCount(static_cast<std::int64_t>(a->trace->counts.total))));
     }
-    if (a->graph) parts << tr("operators %1").arg(text(formatCount(static_cast<std::int64_t>(a->graph->ops.nodes.size()))));
-    const QString source = a->device.source == DeviceSource::Trace       ? tr("preset, named in the trace")
+    if (a->graph)
+        parts << tr("operators %1").arg(text(formatCount(static_cast<std::int64_t>(a->graph->ops.nodes.size()))));
+    const QString source = a->device.source == DeviceSource::Trace        ? tr("preset, named in the trace")
                            : a->device.source == DeviceSource::Preset     ? tr("preset")
                            : a->device.source == DeviceSource::Calibrated ? tr("measured")
                                                                           : tr("assumed");
@@ -177,15 +187,17 @@ void MainWindow::updateStatus() {
 }
 
 void MainWindow::showProblems() {
-    const AnalysisPtr &a = session_->analysis();
+    const AnalysisPtr& a = session_->analysis();
     if (!a) return;
     banner_->clear();
     if (a->trace)
-        for (const Problem &p : a->trace->problems)
-            banner_->show(Banner::Tone::Note, tr("%1 (%2×, first at byte %3)").arg(text(p.message), text(formatCount(static_cast<std::int64_t>(p.count))),
-                                                                                  text(formatCount(static_cast<std::int64_t>(p.first_offset)))));
+        for (const Problem& p : a->trace->problems)
+            banner_->show(Banner::Tone::Note,
+                          tr("%1 (%2×, first at byte %3)")
+                              .arg(text(p.message), text(formatCount(static_cast<std::int64_t>(p.count))),
+                                   text(formatCount(static_cast<std::int64_t>(p.first_offset)))));
     if (a->graph)
-        for (const GraphProblem &p : a->graph->problems) banner_->show(Banner::Tone::Note, text(p.message));
+        for (const GraphProblem& p : a->graph->problems) banner_->show(Banner::Tone::Note, text(p.message));
 }
 
 } // namespace fusescope

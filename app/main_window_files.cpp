@@ -24,10 +24,10 @@
 namespace fusescope {
 namespace {
 
-QStringList localFiles(const QMimeData &data) {
+QStringList localFiles(const QMimeData& data) {
     QStringList files;
     const QList<QUrl> urls = data.urls();
-    for (const QUrl &url : urls)
+    for (const QUrl& url : urls)
         if (url.isLocalFile()) files << url.toLocalFile();
     return files;
 }
@@ -37,11 +37,12 @@ QStringList localFiles(const QMimeData &data) {
 QStringList MainWindow::sampleFiles() {
     // Installed beside the program, or in the source tree that build/<preset>/bin lies in.
     const QString here = QCoreApplication::applicationDirPath();
-    for (const char *folder : {"/../share/fusescope/samples", "/../../../resources/samples"}) {
+    for (const char* folder : {"/../share/fusescope/samples", "/../../../resources/samples"}) {
         const QDir samples(here + QLatin1String(folder));
         QStringList files;
-        const QStringList names = samples.entryList({QStringLiteral("*.pt2"), QStringLiteral("*.json.gz")}, QDir::Files, QDir::Name);
-        for (const QString &name : names) files << samples.canonicalPath() + QLatin1Char('/') + name;
+        const QStringList names =
+            samples.entryList({QStringLiteral("*.pt2"), QStringLiteral("*.json.gz")}, QDir::Files, QDir::Name);
+        for (const QString& name : names) files << samples.canonicalPath() + QLatin1Char('/') + name;
         if (!files.isEmpty()) return files;
     }
     return {};
@@ -50,57 +51,61 @@ QStringList MainWindow::sampleFiles() {
 void MainWindow::openSample() { open(sampleFiles()); }
 
 void MainWindow::chooseFiles() {
-    const QStringList files = QFileDialog::getOpenFileNames(
-        this, tr("Open traces and model graphs"), settings::lastFolder(),
-        tr("Traces and graphs (*.json *.gz *.pt2);;All files (*)"));
+    const QStringList files =
+        QFileDialog::getOpenFileNames(this, tr("Open traces and model graphs"), settings::lastFolder(),
+                                      tr("Traces and graphs (*.json *.gz *.pt2);;All files (*)"));
     if (files.isEmpty()) return;
     settings::setLastFolder(QFileInfo(files.front()).absolutePath());
     open(files);
 }
 
-void MainWindow::open(const QStringList &paths) {
+void MainWindow::open(const QStringList& paths) {
     if (paths.isEmpty()) return;
     banner_->clear();
     opening_ = paths;
     std::vector<std::string> names;
-    for (const QString &path : paths) names.push_back(QFile::encodeName(path).toStdString());
-    loader_->start(std::move(names), {w_->device->currentData().toString().toStdString(), "last"}, session_->analysis());
+    for (const QString& path : paths) names.push_back(QFile::encodeName(path).toStdString());
+    loader_->start(std::move(names), {w_->device->currentData().toString().toStdString(), "last"},
+                   session_->analysis());
 }
 
 void MainWindow::reanalyse() {
     if (!session_->analysis()) return;
-    loader_->start({}, {w_->device->currentData().toString().toStdString(), w_->step->currentData().toString().toStdString()},
-                   session_->analysis());
+    loader_->start(
+        {}, {w_->device->currentData().toString().toStdString(), w_->step->currentData().toString().toStdString()},
+        session_->analysis());
 }
 
-void MainWindow::showAnalysis(const AnalysisPtr &analysis) {
-    for (const Error &error : analysis->file_errors) banner_->show(Banner::Tone::Error, text(error.message()));
+void MainWindow::showAnalysis(const AnalysisPtr& analysis) {
+    for (const Error& error : analysis->file_errors) banner_->show(Banner::Tone::Error, text(error.message()));
     if (analysis->trace)
-        for (const Problem &problem : analysis->trace->problems)
+        for (const Problem& problem : analysis->trace->problems)
             if (problem.kind == "truncated")
-                banner_->show(Banner::Tone::Note, text(QFileInfo(text(analysis->trace->path)).fileName().toStdString() + ": " + problem.message));
+                banner_->show(Banner::Tone::Note, text(QFileInfo(text(analysis->trace->path)).fileName().toStdString() +
+                                                       ": " + problem.message));
     present(analysis);
     QStringList names;
-    for (const std::string &file : analysis->files) names << QFileInfo(text(file)).fileName();
+    for (const std::string& file : analysis->files) names << QFileInfo(text(file)).fileName();
     setWindowTitle(tr("%1 – FuseScope").arg(names.join(QStringLiteral(", "))));
     updateHeadline();
     updateStatus();
     if (remember_)
-        for (const QString &path : std::as_const(opening_))
-            for (const std::string &used : analysis->files)
+        for (const QString& path : std::as_const(opening_))
+            for (const std::string& used : analysis->files)
                 if (QFile::encodeName(path).toStdString() == used) settings::addRecentFile(path);
     opening_.clear();
     updateRecent();
 }
 
 // Sets what every view shows. The old analysis may be gigabytes: it is freed in a worker.
-void MainWindow::present(const AnalysisPtr &analysis) {
+void MainWindow::present(const AnalysisPtr& analysis) {
     AnalysisPtr old = session_->analysis();
     session_->setAnalysis(analysis);
-    if (old && old != analysis) QThreadPool::globalInstance()->start([gone = std::move(old)]() mutable { gone.reset(); });
+    if (old && old != analysis)
+        QThreadPool::globalInstance()->start([gone = std::move(old)]() mutable { gone.reset(); });
     w_->centre->setCurrentIndex(analysis ? 1 : 0);
     w_->close->setEnabled(analysis != nullptr);
-    for (QAction *action : w_->exports) action->setEnabled(analysis != nullptr);
+    for (QAction* action : w_->exports) action->setEnabled(analysis != nullptr);
 }
 
 void MainWindow::closeFiles() {
@@ -114,17 +119,19 @@ void MainWindow::closeFiles() {
 }
 
 void MainWindow::exportReport(Export kind) {
-    const AnalysisPtr &a = session_->analysis();
+    const AnalysisPtr& a = session_->analysis();
     if (!a || a->files.empty()) return;
-    const QString suffix = kind == Export::Html ? QStringLiteral("html") : kind == Export::Markdown ? QStringLiteral("md") : QStringLiteral("json");
+    const QString suffix = kind == Export::Html       ? QStringLiteral("html")
+                           : kind == Export::Markdown ? QStringLiteral("md")
+                                                      : QStringLiteral("json");
     const QFileInfo input(text(a->files.back()));
-    const QString proposal = input.absolutePath() + QLatin1Char('/') + input.fileName().section(QLatin1Char('.'), 0, 0) +
-                             QStringLiteral("-fusescope.") + suffix;
+    const QString proposal = input.absolutePath() + QLatin1Char('/') +
+                             input.fileName().section(QLatin1Char('.'), 0, 0) + QStringLiteral("-fusescope.") + suffix;
     const QString path = QFileDialog::getSaveFileName(this, tr("Export"), proposal, QStringLiteral("*.") + suffix);
     if (!path.isEmpty()) exportTo(kind, path);
 }
 
-void MainWindow::exportTo(Export kind, const QString &path) {
+void MainWindow::exportTo(Export kind, const QString& path) {
     const AnalysisPtr a = session_->analysis();
     statusBar()->showMessage(tr("Writing %1").arg(path));
     // The thread is joined in the destructor, so 'this' outlives it.
@@ -133,27 +140,38 @@ void MainWindow::exportTo(Export kind, const QString &path) {
                                    : kind == Export::Markdown ? analysisMarkdown(*a)
                                                               : analysisJson(*a);
         QSaveFile file(path);
-        const bool ok = file.open(QIODevice::WriteOnly) && file.write(report.data(), static_cast<qint64>(report.size())) == static_cast<qint64>(report.size()) && file.commit();
+        const bool ok =
+            file.open(QIODevice::WriteOnly) &&
+            file.write(report.data(), static_cast<qint64>(report.size())) == static_cast<qint64>(report.size()) &&
+            file.commit();
         const QString why = file.errorString();
-        QMetaObject::invokeMethod(this, [this, path, ok, why] {
-            constexpr int kShownMs = 8000;
-            if (ok) statusBar()->showMessage(tr("Wrote %1").arg(path), kShownMs);
-            else banner_->show(Banner::Tone::Error, tr("%1: expected a file that can be written, found %2").arg(path, why));
-            Q_EMIT exported(path, ok);
-        }, Qt::QueuedConnection);
+        QMetaObject::invokeMethod(
+            this,
+            [this, path, ok, why] {
+                constexpr int kShownMs = 8000;
+                if (ok)
+                    statusBar()->showMessage(tr("Wrote %1").arg(path), kShownMs);
+                else
+                    banner_->show(Banner::Tone::Error,
+                                  tr("%1: expected a file that can be written, found %2").arg(path, why));
+                Q_EMIT exported(path, ok);
+            },
+            Qt::QueuedConnection);
     });
 }
 
 void MainWindow::saveScreenshot() {
-    const QString path = QFileDialog::getSaveFileName(this, tr("Save picture"), QStringLiteral("fusescope.png"), QStringLiteral("*.png"));
-    if (!path.isEmpty() && !grab().save(path)) banner_->show(Banner::Tone::Error, tr("%1: expected a file that can be written, found none").arg(path));
+    const QString path = QFileDialog::getSaveFileName(this, tr("Save picture"), QStringLiteral("fusescope.png"),
+                                                      QStringLiteral("*.png"));
+    if (!path.isEmpty() && !grab().save(path))
+        banner_->show(Banner::Tone::Error, tr("%1: expected a file that can be written, found none").arg(path));
 }
 
-void MainWindow::dragEnterEvent(QDragEnterEvent *event) {
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
     if (!localFiles(*event->mimeData()).isEmpty()) event->acceptProposedAction();
 }
 
-void MainWindow::dropEvent(QDropEvent *event) {
+void MainWindow::dropEvent(QDropEvent* event) {
     const QStringList files = localFiles(*event->mimeData());
     if (files.isEmpty()) return;
     event->acceptProposedAction();

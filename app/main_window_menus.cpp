@@ -20,23 +20,25 @@
 namespace fusescope {
 
 void MainWindow::buildMenus() {
-    QMenu *file = menuBar()->addMenu(tr("&File"));
+    QMenu* file = menuBar()->addMenu(tr("&File"));
     file->addAction(w_->open);
     w_->recent = file->addMenu(tr("Open &recent"));
-    file->addAction(tr("Open the bundled &sample"), this, &MainWindow::openSample)->setEnabled(!sampleFiles().isEmpty());
+    file->addAction(tr("Open the bundled &sample"), this, &MainWindow::openSample)
+        ->setEnabled(!sampleFiles().isEmpty());
     file->addSeparator();
     w_->close = file->addAction(tr("&Close the files"), QKeySequence::Close, this, &MainWindow::closeFiles);
     w_->close->setEnabled(false);
     file->addSeparator();
-    w_->exports.push_back(file->addAction(tr("Export &HTML report…"), QKeySequence(tr("Ctrl+E")), this, [this] { exportReport(Export::Html); }));
+    w_->exports.push_back(file->addAction(tr("Export &HTML report…"), QKeySequence(tr("Ctrl+E")), this,
+                                          [this] { exportReport(Export::Html); }));
     w_->exports.push_back(file->addAction(tr("Export &Markdown…"), this, [this] { exportReport(Export::Markdown); }));
     w_->exports.push_back(file->addAction(tr("Export &JSON…"), this, [this] { exportReport(Export::Json); }));
     file->addAction(tr("Save &picture of the window…"), this, &MainWindow::saveScreenshot);
-    for (QAction *action : w_->exports) action->setEnabled(false);
+    for (QAction* action : w_->exports) action->setEnabled(false);
     file->addSeparator();
     file->addAction(tr("&Quit"), QKeySequence::Quit, this, &QWidget::close);
 
-    QMenu *edit = menuBar()->addMenu(tr("&Edit"));
+    QMenu* edit = menuBar()->addMenu(tr("&Edit"));
     edit->addAction(tr("&Copy finding as Markdown"), QKeySequence(tr("Ctrl+Shift+C")), this, [this] {
         const QString copied = findings_->copyText();
         if (!copied.isEmpty()) QApplication::clipboard()->setText(copied);
@@ -45,10 +47,10 @@ void MainWindow::buildMenus() {
         w_->search->setFocus(Qt::ShortcutFocusReason);
         w_->search->selectAll();
     });
-    QAction *clear = edit->addAction(tr("Clear &selection"), this, [this] { session_->clear(); });
+    QAction* clear = edit->addAction(tr("Clear &selection"), this, [this] { session_->clear(); });
     clear->setShortcut(Qt::Key_Escape);
 
-    QMenu *go = menuBar()->addMenu(tr("&Go"));
+    QMenu* go = menuBar()->addMenu(tr("&Go"));
     go->addActions({w_->back, w_->forward});
     go->addSeparator();
     go->addAction(tr("&Zoom to the selection"), QKeySequence(tr("Z")), this, [this] {
@@ -60,17 +62,19 @@ void MainWindow::buildMenus() {
     go->addAction(tr("Fit the &graph"), QKeySequence(tr("Ctrl+0")), graph_, &GraphPanel::fit);
     go->addAction(tr("Whole &roofline"), roofline_, &RooflinePanel::resetZoom);
 
-    QMenu *view = menuBar()->addMenu(tr("&View"));
-    for (QDockWidget *d : {w_->model, w_->roofline, w_->findings, w_->timeline, w_->tables}) view->addAction(d->toggleViewAction());
+    QMenu* view = menuBar()->addMenu(tr("&View"));
+    for (QDockWidget* d : {w_->model, w_->roofline, w_->findings, w_->timeline, w_->tables})
+        view->addAction(d->toggleViewAction());
     view->addAction(tr("&Reset the layout"), this, &MainWindow::resetLayout);
     view->addSeparator();
-    auto *themes = new QActionGroup(this);
-    const std::pair<QString, settings::ThemeChoice> choices[] = {{tr("Theme: as the &system"), settings::ThemeChoice::System},
-                                                                 {tr("Theme: &light"), settings::ThemeChoice::Light},
-                                                                 {tr("Theme: &dark"), settings::ThemeChoice::Dark}};
+    auto* themes = new QActionGroup(this);
+    const std::pair<QString, settings::ThemeChoice> choices[] = {
+        {tr("Theme: as the &system"), settings::ThemeChoice::System},
+        {tr("Theme: &light"), settings::ThemeChoice::Light},
+        {tr("Theme: &dark"), settings::ThemeChoice::Dark}};
     const settings::ThemeChoice now = remember_ ? settings::theme() : settings::ThemeChoice::System;
-    for (const auto &[name, choice] : choices) {
-        QAction *action = themes->addAction(name);
+    for (const auto& [name, choice] : choices) {
+        QAction* action = themes->addAction(name);
         action->setCheckable(true);
         action->setChecked(choice == now);
         w_->themes[static_cast<std::size_t>(choice)] = action;
@@ -78,7 +82,7 @@ void MainWindow::buildMenus() {
     }
     view->addActions(themes->actions());
 
-    QMenu *help = menuBar()->addMenu(tr("&Help"));
+    QMenu* help = menuBar()->addMenu(tr("&Help"));
     help->addAction(tr("&Keyboard and mouse"), QKeySequence::HelpContents, this, &MainWindow::showShortcuts);
     help->addAction(tr("&About FuseScope"), this, &MainWindow::showAbout);
 }
@@ -87,10 +91,10 @@ void MainWindow::updateRecent() {
     const QStringList files = settings::recentFiles();
     w_->welcome->setRecent(files);
     w_->recent->clear();
-    for (const QString &path : files) {
+    for (const QString& path : files) {
         QString name = QFileInfo(path).fileName();
         name.replace(QLatin1Char('&'), QLatin1String("&&"));
-        QAction *action = w_->recent->addAction(name, this, [this, path] { open({path}); });
+        QAction* action = w_->recent->addAction(name, this, [this, path] { open({path}); });
         action->setToolTip(path);
     }
     w_->recent->setToolTipsVisible(true);
@@ -121,19 +125,22 @@ void MainWindow::showShortcuts() {
         {tr("Ctrl+E"), tr("export the HTML report")},
     };
     QString body = QStringLiteral("<table cellspacing='8'>");
-    for (const auto &[keys, meaning] : rows)
-        body += QStringLiteral("<tr><td><b>%1</b></td><td>%2</td></tr>").arg(keys.toHtmlEscaped(), meaning.toHtmlEscaped());
-    QMessageBox box(QMessageBox::NoIcon, tr("Keyboard and mouse"), body + QStringLiteral("</table>"), QMessageBox::Close, this);
+    for (const auto& [keys, meaning] : rows)
+        body +=
+            QStringLiteral("<tr><td><b>%1</b></td><td>%2</td></tr>").arg(keys.toHtmlEscaped(), meaning.toHtmlEscaped());
+    QMessageBox box(QMessageBox::NoIcon, tr("Keyboard and mouse"), body + QStringLiteral("</table>"),
+                    QMessageBox::Close, this);
     box.setTextFormat(Qt::RichText);
     box.exec();
 }
 
 void MainWindow::showAbout() {
-    QMessageBox::about(this, tr("About FuseScope"),
-                       tr("<b>FuseScope %1</b><p>Finds the regions of a PyTorch model step that one kernel could do, and says what "
-                          "each would save.</p><p>Window: GPL-3.0-or-later. Core: Apache-2.0.<br>Built on Qt, simdjson, libzip, "
-                          "zlib, fmt and Graphviz.</p>")
-                           .arg(QCoreApplication::applicationVersion()));
+    QMessageBox::about(
+        this, tr("About FuseScope"),
+        tr("<b>FuseScope %1</b><p>Finds the regions of a PyTorch model step that one kernel could do, and says what "
+           "each would save.</p><p>Window: GPL-3.0-or-later. Core: Apache-2.0.<br>Built on Qt, simdjson, libzip, "
+           "zlib, fmt and Graphviz.</p>")
+            .arg(QCoreApplication::applicationVersion()));
 }
 
 } // namespace fusescope

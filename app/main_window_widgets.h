@@ -25,20 +25,20 @@ namespace fusescope {
 class Welcome;
 
 struct MainWindow::Widgets {
-    QStackedWidget *centre = nullptr;
-    Welcome *welcome = nullptr;
+    QStackedWidget* centre = nullptr;
+    Welcome* welcome = nullptr;
     QDockWidget *model = nullptr, *roofline = nullptr, *findings = nullptr, *timeline = nullptr, *tables = nullptr;
-    QToolBar *bar = nullptr;
+    QToolBar* bar = nullptr;
     QComboBox *step = nullptr, *device = nullptr;
-    QLineEdit *search = nullptr;
+    QLineEdit* search = nullptr;
     QLabel *headline = nullptr, *status = nullptr, *stage = nullptr;
-    QToolButton *problems = nullptr;
-    QProgressBar *progress = nullptr;
-    QPushButton *cancel = nullptr;
-    QMenu *recent = nullptr;
+    QToolButton* problems = nullptr;
+    QProgressBar* progress = nullptr;
+    QPushButton* cancel = nullptr;
+    QMenu* recent = nullptr;
     QAction *back = nullptr, *forward = nullptr, *open = nullptr, *close = nullptr;
-    std::array<QAction *, 3> themes{}; // by ThemeChoice
-    std::vector<QAction *> exports; // need an analysis
+    std::array<QAction*, 3> themes{}; // by ThemeChoice
+    std::vector<QAction*> exports;    // need an analysis
     std::vector<std::thread> writers;
 };
 

@@ -32,13 +32,14 @@ template <class Ready> bool waitFor(Ready ready, int timeout_ms) {
     return true;
 }
 
-Pick pickOf(const Analysis &a, const QString &what) {
+Pick pickOf(const Analysis& a, const QString& what) {
     const QString kind = what.section(QLatin1Char(':'), 0, 0), name = what.section(QLatin1Char(':'), 1);
     if (kind == QLatin1String("finding"))
         for (std::size_t f = 0; f < a.findings.size(); ++f)
             if (a.findings[f].id == name.toStdString()) return {PickKind::Finding, static_cast<std::uint32_t>(f)};
     if (kind == QLatin1String("module"))
-        if (const ModuleId module = a.link.modules.find(name.toStdString()); module.valid()) return {PickKind::Module, module.value};
+        if (const ModuleId module = a.link.modules.find(name.toStdString()); module.valid())
+            return {PickKind::Module, module.value};
     bool number = false;
     const uint row = name.toUInt(&number);
     if (kind == QLatin1String("kernel") && number) return {PickKind::Kernel, row};
@@ -47,34 +48,37 @@ Pick pickOf(const Analysis &a, const QString &what) {
 
 } // namespace
 
-bool parseSize(const QString &text, QSize &size) {
+bool parseSize(const QString& text, QSize& size) {
     bool wide = false, high = false;
     const QStringList parts = text.split(QLatin1Char('x'));
     if (parts.size() != 2) return false;
     size = QSize(parts[0].toInt(&wide), parts[1].toInt(&high));
-    return wide && high && size.width() >= 1100 && size.width() <= 7680 && size.height() >= 700 && size.height() <= 4320;
+    return wide && high && size.width() >= 1100 && size.width() <= 7680 && size.height() >= 700 &&
+           size.height() <= 4320;
 }
 
-int takeScreenshot(MainWindow &window, const QStringList &files, const ScreenshotOptions &options) {
+int takeScreenshot(MainWindow& window, const QStringList& files, const ScreenshotOptions& options) {
     window.resize(options.size);
     window.show();
     window.resetLayout();
     if (!files.isEmpty()) {
         window.open(files);
         if (!waitFor([&] { return window.settled(); }, kTimeoutMs)) {
-            std::fputs("fusescope: expected the files to be drawn within two minutes, found them still loading\n", stderr);
+            std::fputs("fusescope: expected the files to be drawn within two minutes, found them still loading\n",
+                       stderr);
             return kExitNoInput;
         }
         if (!window.session().analysis()) {
             const QStringList sentences = window.banner().sentences();
-            for (const QString &sentence : sentences) std::fprintf(stderr, "fusescope: %s\n", qUtf8Printable(sentence));
+            for (const QString& sentence : sentences) std::fprintf(stderr, "fusescope: %s\n", qUtf8Printable(sentence));
             return kExitNoInput;
         }
     }
     if (!options.select.isEmpty() && window.session().analysis()) {
         const Pick pick = pickOf(*window.session().analysis(), options.select);
         if (pick.kind == PickKind::None) {
-            std::fprintf(stderr, "fusescope: expected --select to name something in these files, found '%s'\n", qUtf8Printable(options.select));
+            std::fprintf(stderr, "fusescope: expected --select to name something in these files, found '%s'\n",
+                         qUtf8Printable(options.select));
             return kExitUsage;
         }
         window.session().pick(pick);

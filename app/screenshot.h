@@ -17,8 +17,8 @@ struct ScreenshotOptions {
     int wait_ms = 250; // after everything is drawn
 };
 
-[[nodiscard]] bool parseSize(const QString &text, QSize &size);
+[[nodiscard]] bool parseSize(const QString& text, QSize& size);
 // Opens, waits until everything is drawn, saves, prints the absolute path. An ExitCode.
-[[nodiscard]] int takeScreenshot(MainWindow &window, const QStringList &files, const ScreenshotOptions &options);
+[[nodiscard]] int takeScreenshot(MainWindow& window, const QStringList& files, const ScreenshotOptions& options);
 
 } // namespace fusescope

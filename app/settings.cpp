@@ -7,26 +7,28 @@
 namespace fusescope::settings {
 namespace {
 constexpr int kMaxRecent = 12;
-QString key(const char *name) { return QLatin1String(name); }
+QString key(const char* name) { return QLatin1String(name); }
 } // namespace
 
 ThemeChoice theme() {
     const QString name = QSettings().value(key("theme")).toString();
-    return name == QLatin1String("light") ? ThemeChoice::Light : name == QLatin1String("dark") ? ThemeChoice::Dark : ThemeChoice::System;
+    return name == QLatin1String("light")  ? ThemeChoice::Light
+           : name == QLatin1String("dark") ? ThemeChoice::Dark
+                                           : ThemeChoice::System;
 }
 void setTheme(ThemeChoice choice) {
-    const char *name = choice == ThemeChoice::Light ? "light" : choice == ThemeChoice::Dark ? "dark" : "system";
+    const char* name = choice == ThemeChoice::Light ? "light" : choice == ThemeChoice::Dark ? "dark" : "system";
     QSettings().setValue(key("theme"), QLatin1String(name));
 }
 
 QStringList recentFiles() {
     QStringList there;
     const QStringList all = QSettings().value(key("recent")).toStringList();
-    for (const QString &path : all)
+    for (const QString& path : all)
         if (QFileInfo::exists(path)) there << path;
     return there;
 }
-void addRecentFile(const QString &path) {
+void addRecentFile(const QString& path) {
     const QString absolute = QFileInfo(path).absoluteFilePath();
     QStringList all = QSettings().value(key("recent")).toStringList();
     all.removeAll(absolute);
@@ -38,11 +40,11 @@ void clearRecentFiles() { QSettings().remove(key("recent")); }
 
 QByteArray geometry() { return QSettings().value(key("window/geometry")).toByteArray(); }
 QByteArray windowState() { return QSettings().value(key("window/state")).toByteArray(); }
-void setWindow(const QByteArray &geometry, const QByteArray &state) {
+void setWindow(const QByteArray& geometry, const QByteArray& state) {
     QSettings().setValue(key("window/geometry"), geometry);
     QSettings().setValue(key("window/state"), state);
 }
 QString lastFolder() { return QSettings().value(key("folder")).toString(); }
-void setLastFolder(const QString &folder) { QSettings().setValue(key("folder"), folder); }
+void setLastFolder(const QString& folder) { QSettings().setValue(key("folder"), folder); }
 
 } // namespace fusescope::settings

@@ -13,12 +13,12 @@ enum class ThemeChoice { System, Light, Dark };
 [[nodiscard]] ThemeChoice theme();
 void setTheme(ThemeChoice choice);
 [[nodiscard]] QStringList recentFiles(); // newest first; files that are gone are left out
-void addRecentFile(const QString &path);
+void addRecentFile(const QString& path);
 void clearRecentFiles();
 [[nodiscard]] QByteArray geometry();
 [[nodiscard]] QByteArray windowState();
-void setWindow(const QByteArray &geometry, const QByteArray &state);
+void setWindow(const QByteArray& geometry, const QByteArray& state);
 [[nodiscard]] QString lastFolder();
-void setLastFolder(const QString &folder);
+void setLastFolder(const QString& folder);
 
 } // namespace fusescope::settings

@@ -12,18 +12,18 @@ namespace fusescope {
 class Welcome : public QWidget {
     Q_OBJECT
 public:
-    explicit Welcome(QWidget *parent = nullptr);
-    void setRecent(const QStringList &files);
+    explicit Welcome(QWidget* parent = nullptr);
+    void setRecent(const QStringList& files);
     void setSampleAvailable(bool available);
 
 Q_SIGNALS:
     void openRequested();
     void sampleRequested();
-    void fileRequested(const QString &path);
+    void fileRequested(const QString& path);
 
 private:
-    QVBoxLayout *recent_;
-    QWidget *sample_;
+    QVBoxLayout* recent_;
+    QWidget* sample_;
 };
 
 } // namespace fusescope

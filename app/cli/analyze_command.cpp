@@ -11,19 +11,20 @@ namespace fusescope::cli {
 namespace {
 
 // What was wrong with inputs that could be used all the same: a line each, the details are in the JSON.
-void complainAboutInputs(const Analysis &analysis) {
-    for (const Error &error : analysis.file_errors) complain(error.message());
+void complainAboutInputs(const Analysis& analysis) {
+    for (const Error& error : analysis.file_errors) complain(error.message());
     if (analysis.trace)
-        for (const Problem &problem : analysis.trace->problems)
-            complain(analysis.trace->path + ": " + problem.message + " (" + std::to_string(problem.count) + "x, first at byte " +
-                     std::to_string(problem.first_offset) + ")");
+        for (const Problem& problem : analysis.trace->problems)
+            complain(analysis.trace->path + ": " + problem.message + " (" + std::to_string(problem.count) +
+                     "x, first at byte " + std::to_string(problem.first_offset) + ")");
     if (analysis.graph)
-        for (const GraphProblem &problem : analysis.graph->problems) complain(analysis.graph->path + ": " + problem.message);
+        for (const GraphProblem& problem : analysis.graph->problems)
+            complain(analysis.graph->path + ": " + problem.message);
 }
 
 } // namespace
 
-int runAnalyze(const AnalyzeArguments &arguments) {
+int runAnalyze(const AnalyzeArguments& arguments) {
     if (!arguments.device.empty())
         if (const auto device = deviceByName(arguments.device); !device) {
             complain(device.error().message());
@@ -34,16 +35,16 @@ int runAnalyze(const AnalyzeArguments &arguments) {
     auto analysed = analyzeFiles(arguments.files, {arguments.device, arguments.step}, progress, nullptr, &unusable);
     if (!analysed) {
         if (unusable.empty()) complain(analysed.error().message());
-        for (const Error &error : unusable) complain(error.message());
+        for (const Error& error : unusable) complain(error.message());
         // A step that does not exist is the caller's mistake, not the input's.
         const bool option = analysed.error().expected.find("a step among") == 0;
         return option ? kExitUsage : kExitNoInput;
     }
-    const Analysis &analysis = **analysed;
+    const Analysis& analysis = **analysed;
     complainAboutInputs(analysis);
 
     int status = kExitOk;
-    const auto write = [&](const std::string &target, const std::string &text) {
+    const auto write = [&](const std::string& target, const std::string& text) {
         if (const Status written = writeResult(target, text); !written) {
             complain(written.error().message());
             status = kExitUsage;
@@ -52,7 +53,8 @@ int runAnalyze(const AnalyzeArguments &arguments) {
     if (!arguments.json.empty()) write(arguments.json, analysisJson(analysis));
     if (!arguments.html.empty()) write(arguments.html, analysisHtml(analysis, layoutWithHelper));
     if (!arguments.markdown.empty()) write(arguments.markdown, analysisMarkdown(analysis));
-    if (arguments.json.empty() && arguments.html.empty() && arguments.markdown.empty()) write("-", analysisMarkdown(analysis));
+    if (arguments.json.empty() && arguments.html.empty() && arguments.markdown.empty())
+        write("-", analysisMarkdown(analysis));
     return status;
 }
 

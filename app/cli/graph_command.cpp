@@ -9,7 +9,7 @@
 
 namespace fusescope::cli {
 
-int runGraph(const GraphArguments &arguments) {
+int runGraph(const GraphArguments& arguments) {
     Progress progress;
     std::vector<std::string> files{arguments.file};
     if (!arguments.trace.empty()) files.push_back(arguments.trace); // measured time joins the summary
@@ -18,19 +18,23 @@ int runGraph(const GraphArguments &arguments) {
         complain(analysed.error().message());
         return kExitNoInput;
     }
-    const Analysis &analysis = **analysed;
+    const Analysis& analysis = **analysed;
     if (!analysis.graph) {
         complain(arguments.file + ": expected a model graph (.pt2), found a profiler trace");
         return kExitNoInput;
     }
-    for (const Error &error : analysis.file_errors) complain(error.message());
-    for (const GraphProblem &problem : analysis.graph->problems) complain(arguments.file + ": " + problem.message);
+    for (const Error& error : analysis.file_errors) complain(error.message());
+    for (const GraphProblem& problem : analysis.graph->problems) complain(arguments.file + ": " + problem.message);
 
     std::string text;
-    if (arguments.nodes) text = printNodes(*analysis.graph);
-    else if (arguments.summary) text = graphSummary(analysis);
-    else if (arguments.json) text = graphJson(*analysis.graph);
-    else text = printTree(*analysis.graph);
+    if (arguments.nodes)
+        text = printNodes(*analysis.graph);
+    else if (arguments.summary)
+        text = graphSummary(analysis);
+    else if (arguments.json)
+        text = graphJson(*analysis.graph);
+    else
+        text = printTree(*analysis.graph);
     if (text.empty() || text.back() != '\n') text += '\n';
     if (const Status written = writeResult("-", text); !written) {
         complain(written.error().message());

@@ -13,7 +13,7 @@
 
 namespace {
 
-int run(int argc, char **argv) {
+int run(int argc, char** argv) {
     using namespace fusescope;
     CLI::App app{"Finds the regions of a PyTorch model step that one kernel could do.", "fusescope-cli"};
     app.set_version_flag("--version", "fusescope " FUSESCOPE_VERSION);
@@ -22,21 +22,23 @@ int run(int argc, char **argv) {
     cli::AnalyzeArguments analyze_args;
     std::vector<std::string> graphs;
     std::string trace;
-    CLI::App *analyze = app.add_subcommand("analyze", "Analyse a trace, a model graph, or both");
-    analyze->add_option("files", analyze_args.files, "Traces and graphs in any order; the kind is read off the content");
+    CLI::App* analyze = app.add_subcommand("analyze", "Analyse a trace, a model graph, or both");
+    analyze->add_option("files", analyze_args.files,
+                        "Traces and graphs in any order; the kind is read off the content");
     analyze->add_option("--graph", graphs, "Model graph (.pt2)");
     analyze->add_option("--trace", trace, "Profiler trace (.pt.trace.json, .json.gz)");
-    analyze->add_option("--device", analyze_args.device, "GPU preset or JSON file (default: the one named in the trace)");
+    analyze->add_option("--device", analyze_args.device,
+                        "GPU preset or JSON file (default: the one named in the trace)");
     analyze->add_option("--step", analyze_args.step, "ProfilerStep number, last or all")->capture_default_str();
     analyze->add_option("--json", analyze_args.json, "Write the analysis as JSON; - is standard output");
     analyze->add_option("--html", analyze_args.html, "Write a self-contained HTML report");
     analyze->add_option("--md", analyze_args.markdown, "Write a Markdown summary (default: to standard output)");
 
     cli::GraphArguments graph_args;
-    CLI::App *graph = app.add_subcommand("graph", "Print a model graph");
+    CLI::App* graph = app.add_subcommand("graph", "Print a model graph");
     graph->add_option("file", graph_args.file, "Model graph (.pt2)")->required();
     graph->add_option("--trace", graph_args.trace, "Profiler trace: adds measured time to --summary");
-    auto *forms = graph->add_option_group("form");
+    auto* forms = graph->add_option_group("form");
     forms->add_flag("--tree", graph_args.tree, "As print(model) (default)");
     forms->add_flag("--nodes", graph_args.nodes, "As FX prints its node list");
     forms->add_flag("--summary", graph_args.summary, "Per module: output shape, parameters, FLOPs, share");
@@ -45,7 +47,7 @@ int run(int argc, char **argv) {
 
     try {
         app.parse(argc, argv);
-    } catch (const CLI::ParseError &error) {
+    } catch (const CLI::ParseError& error) {
         const int code = app.exit(error); // prints help, version or what is wrong
         return code == 0 ? kExitOk : kExitUsage;
     }
@@ -57,7 +59,8 @@ int run(int argc, char **argv) {
     analyze_args.files.insert(analyze_args.files.end(), graphs.begin(), graphs.end());
     if (!trace.empty()) analyze_args.files.push_back(trace);
     if (analyze_args.files.empty()) {
-        std::fputs("fusescope-cli: expected a trace or a model graph to analyse, found no file on the command line\n", stderr);
+        std::fputs("fusescope-cli: expected a trace or a model graph to analyse, found no file on the command line\n",
+                   stderr);
         return kExitUsage;
     }
     return cli::runAnalyze(analyze_args);
@@ -65,10 +68,10 @@ int run(int argc, char **argv) {
 
 } // namespace
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     try {
         return run(argc, argv);
-    } catch (const std::exception &error) { // out of memory and the like
+    } catch (const std::exception& error) { // out of memory and the like
         std::fprintf(stderr, "fusescope-cli: %s\n", error.what());
         return fusescope::kExitNoInput;
     }

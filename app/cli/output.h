@@ -10,7 +10,7 @@
 namespace fusescope::cli {
 
 // target "-": stdout. A file is written beside its name and renamed, so that a reader never sees half of it.
-[[nodiscard]] Status writeResult(const std::string &target, std::string_view text);
-void complain(const std::string &sentence); // "fusescope-cli: ..." on stderr
+[[nodiscard]] Status writeResult(const std::string& target, std::string_view text);
+void complain(const std::string& sentence); // "fusescope-cli: ..." on stderr
 
 } // namespace fusescope::cli

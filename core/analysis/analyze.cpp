@@ -10,7 +10,7 @@ namespace fusescope {
 namespace {
 
 // "last", "all" or the number of a ProfilerStep.
-Result<std::int16_t> chooseStep(const TraceStore &trace, const std::string &wanted) {
+Result<std::int16_t> chooseStep(const TraceStore& trace, const std::string& wanted) {
     if (trace.steps.empty()) return std::int16_t{-1};
     const auto last = static_cast<std::int16_t>(trace.steps.size() - 1);
     if (wanted.empty() || wanted == "last" || wanted == "all") return last;
@@ -20,17 +20,17 @@ Result<std::int16_t> chooseStep(const TraceStore &trace, const std::string &want
         for (std::size_t i = 0; i < trace.steps.size(); ++i)
             if (trace.steps[i].number == number) return static_cast<std::int16_t>(i);
     std::string known;
-    for (const Step &step : trace.steps) known += (known.empty() ? "" : ", ") + std::to_string(step.number);
+    for (const Step& step : trace.steps) known += (known.empty() ? "" : ", ") + std::to_string(step.number);
     return Error{ErrorCode::NotFound, "a step among " + known + " (or last, all)", "'" + wanted + "'", trace.path};
 }
 
 Error cancelled() { return {ErrorCode::Cancelled, "the analysis to finish", "that it was cancelled", ""}; }
 
-Result<std::shared_ptr<Analysis>> run(TracePtr trace, GraphPtr graph, const AnalyzeOptions &options, Progress &progress) {
-    if (!trace && !graph)
-        return Error{ErrorCode::NotFound, "a profiler trace or a model graph", "neither", ""};
+Result<std::shared_ptr<Analysis>> run(TracePtr trace, GraphPtr graph, const AnalyzeOptions& options,
+                                      Progress& progress) {
+    if (!trace && !graph) return Error{ErrorCode::NotFound, "a profiler trace or a model graph", "neither", ""};
     auto result = std::make_shared<Analysis>();
-    Analysis &a = *result;
+    Analysis& a = *result;
     a.trace = std::move(trace);
     a.graph = std::move(graph);
 
@@ -83,18 +83,18 @@ Result<std::shared_ptr<Analysis>> run(TracePtr trace, GraphPtr graph, const Anal
 
 } // namespace
 
-Result<AnalysisPtr> analyze(TracePtr trace, GraphPtr graph, const AnalyzeOptions &options, Progress &progress) {
+Result<AnalysisPtr> analyze(TracePtr trace, GraphPtr graph, const AnalyzeOptions& options, Progress& progress) {
     auto analysed = run(std::move(trace), std::move(graph), options, progress);
     if (!analysed) return std::move(analysed).error();
     return AnalysisPtr(std::move(*analysed));
 }
 
-Result<AnalysisPtr> analyzeFiles(const std::vector<std::string> &paths, const AnalyzeOptions &options, Progress &progress,
-                                 const AnalysisPtr &keep, std::vector<Error> *unusable) {
+Result<AnalysisPtr> analyzeFiles(const std::vector<std::string>& paths, const AnalyzeOptions& options,
+                                 Progress& progress, const AnalysisPtr& keep, std::vector<Error>* unusable) {
     TracePtr trace;
     GraphPtr graph;
     std::vector<Error> errors;
-    for (const std::string &path : paths) {
+    for (const std::string& path : paths) {
         auto opened = openFile(path, progress);
         if (!opened) {
             if (opened.error().code == ErrorCode::Cancelled) return std::move(opened).error();
@@ -107,8 +107,10 @@ Result<AnalysisPtr> analyzeFiles(const std::vector<std::string> &paths, const An
                               "a second one, which is left out", path});
             continue;
         }
-        if (is_trace) trace = std::get<TracePtr>(*opened);
-        else graph = std::get<GraphPtr>(*opened);
+        if (is_trace)
+            trace = std::get<TracePtr>(*opened);
+        else
+            graph = std::get<GraphPtr>(*opened);
     }
     const bool nothing_new = !trace && !graph;
     if (nothing_new && !errors.empty()) {

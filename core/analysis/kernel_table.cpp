@@ -8,14 +8,14 @@
 
 namespace fusescope {
 
-bool inAnalysedSteps(const Analysis &analysis, KernelId kernel) {
+bool inAnalysedSteps(const Analysis& analysis, KernelId kernel) {
     if (analysis.trace->steps.empty()) return true;
     const std::int16_t step = analysis.trace->slices.step[analysis.trace->kernels.slice[kernel.index()].index()];
     return analysis.all_steps ? step >= 0 : step == analysis.step;
 }
 
-void fillKernelTable(Analysis &analysis) {
-    const TraceStore &trace = *analysis.trace;
+void fillKernelTable(Analysis& analysis) {
+    const TraceStore& trace = *analysis.trace;
     std::unordered_map<StringId, std::size_t> row_of;
     std::vector<KernelSummary> rows;
     std::vector<std::array<double, 12>> kind_ns; // a kernel's row takes the kind it spends most time for
@@ -29,7 +29,7 @@ void fillKernelTable(Analysis &analysis) {
             rows.back().min_ns = std::numeric_limits<double>::infinity();
             kind_ns.emplace_back();
         }
-        KernelSummary &row = rows[it->second];
+        KernelSummary& row = rows[it->second];
         const auto ns = static_cast<double>(trace.slices.dur[slice]);
         ++row.calls;
         row.total_ns += ns;
@@ -46,7 +46,7 @@ void fillKernelTable(Analysis &analysis) {
         rows[i].launch_overhead_share = launches > 0 ? launches / (rows[i].total_ns + launches) : 0;
     }
     std::stable_sort(rows.begin(), rows.end(),
-                     [](const KernelSummary &a, const KernelSummary &b) { return a.total_ns > b.total_ns; });
+                     [](const KernelSummary& a, const KernelSummary& b) { return a.total_ns > b.total_ns; });
     analysis.kernels = std::move(rows);
 }
 

@@ -6,7 +6,7 @@
 namespace fusescope {
 namespace {
 
-std::string shapeText(const TensorMeta &meta) {
+std::string shapeText(const TensorMeta& meta) {
     std::string text;
     for (const std::int64_t size : meta.sizes) {
         if (!text.empty()) text += 'x';
@@ -16,12 +16,13 @@ std::string shapeText(const TensorMeta &meta) {
 }
 
 // What the module hands out: the last value made inside that somebody outside (or the graph's caller) uses.
-void fillOutputShapes(const ModelGraph &graph, std::vector<ModuleStats> &stats) {
-    const OpGraph &ops = graph.ops;
+void fillOutputShapes(const ModelGraph& graph, std::vector<ModuleStats>& stats) {
+    const OpGraph& ops = graph.ops;
     for (std::size_t v = 0; v < ops.values.size(); ++v) {
-        const Value &value = ops.values[v];
+        const Value& value = ops.values[v];
         if (!value.producer.valid() || value.meta.sizes.empty()) continue;
-        for (ModuleId m = ops.at(value.producer).module; m.valid() && m.index() < stats.size(); m = graph.modules.at(m).parent) {
+        for (ModuleId m = ops.at(value.producer).module; m.valid() && m.index() < stats.size();
+             m = graph.modules.at(m).parent) {
             bool leaves = value.is_graph_output;
             for (const NodeId user : ops.consumersOf(ValueId(v)))
                 leaves = leaves || !graph.modules.contains(m, ops.at(user).module);
@@ -33,13 +34,13 @@ void fillOutputShapes(const ModelGraph &graph, std::vector<ModuleStats> &stats) 
 
 } // namespace
 
-void fillModuleStats(Analysis &analysis) {
-    const ModuleTree &tree = analysis.link.modules;
+void fillModuleStats(Analysis& analysis) {
+    const ModuleTree& tree = analysis.link.modules;
     std::vector<ModuleStats> stats(tree.modules.size());
     for (std::size_t m = 0; m < stats.size(); ++m) stats[m].parameters = tree.parameterCount(ModuleId(m));
 
     if (analysis.graph) {
-        const OpGraph &ops = analysis.graph->ops;
+        const OpGraph& ops = analysis.graph->ops;
         for (std::size_t n = 0; n < ops.nodes.size(); ++n) {
             const ModuleId module = ops.nodes[n].module;
             if (module.valid() && module.index() < stats.size())
@@ -51,11 +52,11 @@ void fillModuleStats(Analysis &analysis) {
     if (analysis.trace) {
         for (std::size_t k = 0; k < analysis.trace->kernels.size(); ++k) {
             if (!inAnalysedSteps(analysis, KernelId(k))) continue;
-            const WorkLink &link = analysis.link.kernels[k];
+            const WorkLink& link = analysis.link.kernels[k];
             const auto ns = static_cast<double>(analysis.trace->slices.dur[analysis.trace->kernels.slice[k].index()]);
             kernel_ns += ns;
             if (!link.module.valid()) continue;
-            ModuleStats &module = stats[link.module.index()];
+            ModuleStats& module = stats[link.module.index()];
             (link.direction == Direction::Backward ? module.backward_ns : module.forward_ns) += ns;
             if (!analysis.graph && link.direction == Direction::Forward) module.flops += analysis.kernel_costs[k].flops;
         }

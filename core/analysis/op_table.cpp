@@ -9,12 +9,12 @@
 namespace fusescope {
 namespace {
 
-std::string_view opName(const TraceStore &trace, const WorkLink &link, SliceId kernel) {
+std::string_view opName(const TraceStore& trace, const WorkLink& link, SliceId kernel) {
     if (link.op.valid()) return trace.nameOf(trace.cpu_ops.slice[link.op.index()]);
     return trace.nameOf(kernel); // no operator recorded: the kernel speaks for itself
 }
 
-void addCost(OpCost &sum, const OpCost &cost) {
+void addCost(OpCost& sum, const OpCost& cost) {
     sum.flops += cost.flops;
     sum.tensor_flops += cost.tensor_flops;
     sum.bytes_read += cost.bytes_read;
@@ -26,7 +26,7 @@ void addCost(OpCost &sum, const OpCost &cost) {
 }
 
 // The bound of a row is that of its average call: a thousand short kernels are not one long one.
-OpCost average(const OpCost &sum, double calls) {
+OpCost average(const OpCost& sum, double calls) {
     OpCost mean = sum;
     mean.flops /= calls;
     mean.tensor_flops /= calls;
@@ -37,8 +37,8 @@ OpCost average(const OpCost &sum, double calls) {
 
 } // namespace
 
-void fillOpTable(Analysis &analysis) {
-    const TraceStore &trace = *analysis.trace;
+void fillOpTable(Analysis& analysis) {
+    const TraceStore& trace = *analysis.trace;
     using Key = std::tuple<std::string_view, std::string_view, Direction>;
     std::map<Key, std::size_t> row_of;
     std::vector<OpSummary> rows;
@@ -48,14 +48,14 @@ void fillOpTable(Analysis &analysis) {
 
     for (std::size_t k = 0; k < trace.kernels.size(); ++k) {
         if (!inAnalysedSteps(analysis, KernelId(k))) continue;
-        const WorkLink &link = analysis.link.kernels[k];
+        const WorkLink& link = analysis.link.kernels[k];
         const SliceId slice = trace.kernels.slice[k];
-        const std::string_view module_type = link.module.valid() ? std::string_view(analysis.link.modules.at(link.module).type)
-                                                                 : std::string_view();
+        const std::string_view module_type =
+            link.module.valid() ? std::string_view(analysis.link.modules.at(link.module).type) : std::string_view();
         const Key key(opName(trace, link, slice), module_type, link.direction);
         const auto [it, fresh] = row_of.try_emplace(key, rows.size());
         if (fresh) {
-            OpSummary &row = rows.emplace_back();
+            OpSummary& row = rows.emplace_back();
             row.op = std::get<0>(key);
             row.module_type = std::get<1>(key);
             row.direction = link.direction;
@@ -63,8 +63,8 @@ void fillOpTable(Analysis &analysis) {
             calls.emplace_back();
             covered.push_back(0);
         }
-        OpSummary &row = rows[it->second];
-        const OpCost &cost = analysis.kernel_costs[k];
+        OpSummary& row = rows[it->second];
+        const OpCost& cost = analysis.kernel_costs[k];
         const auto ns = static_cast<double>(trace.slices.dur[slice.index()]);
         row.time_ns += ns;
         ++row.kernels_count;
@@ -75,7 +75,7 @@ void fillOpTable(Analysis &analysis) {
         row_of_kernel[k] = static_cast<std::int32_t>(it->second);
     }
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        OpSummary &row = rows[i];
+        OpSummary& row = rows[i];
         row.calls = calls[i].empty() ? row.kernels_count : static_cast<std::uint32_t>(calls[i].size());
         row.coverage = row.time_ns > 0 ? covered[i] / row.time_ns : 0;
         row.bound = boundOf(average(row.cost, row.kernels_count), row.time_ns / row.kernels_count, analysis.device);
@@ -83,14 +83,15 @@ void fillOpTable(Analysis &analysis) {
 
     std::vector<std::size_t> order(rows.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return rows[a].time_ns > rows[b].time_ns; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return rows[a].time_ns > rows[b].time_ns; });
     std::vector<std::int32_t> new_row(rows.size());
     analysis.ops.clear();
     for (const std::size_t old : order) {
         new_row[old] = static_cast<std::int32_t>(analysis.ops.size());
         analysis.ops.push_back(std::move(rows[old]));
     }
-    for (std::int32_t &row : row_of_kernel)
+    for (std::int32_t& row : row_of_kernel)
         if (row >= 0) row = new_row[static_cast<std::size_t>(row)];
     analysis.op_of_kernel = std::move(row_of_kernel);
 }

@@ -6,17 +6,17 @@
 namespace fusescope {
 namespace {
 
-template <class T> void sortUnique(std::vector<T> &v) {
+template <class T> void sortUnique(std::vector<T>& v) {
     std::sort(v.begin(), v.end());
     v.erase(std::unique(v.begin(), v.end()), v.end());
 }
 
-template <class T> bool intersects(const std::vector<T> &sorted, const std::vector<T> &other) {
+template <class T> bool intersects(const std::vector<T>& sorted, const std::vector<T>& other) {
     return std::any_of(other.begin(), other.end(),
-                       [&](const T &x) { return std::binary_search(sorted.begin(), sorted.end(), x); });
+                       [&](const T& x) { return std::binary_search(sorted.begin(), sorted.end(), x); });
 }
 
-void addInstance(const Instance &instance, SelectionSets &sets) {
+void addInstance(const Instance& instance, SelectionSets& sets) {
     sets.kernels.insert(sets.kernels.end(), instance.forward.begin(), instance.forward.end());
     sets.kernels.insert(sets.kernels.end(), instance.backward.begin(), instance.backward.end());
     sets.nodes.insert(sets.nodes.end(), instance.nodes.begin(), instance.nodes.end());
@@ -24,29 +24,31 @@ void addInstance(const Instance &instance, SelectionSets &sets) {
 }
 
 // Kernels of the analysed step whose module lies in or below m.
-void addModule(const Analysis &a, ModuleId m, SelectionSets &sets) {
+void addModule(const Analysis& a, ModuleId m, SelectionSets& sets) {
     sets.modules.push_back(m);
     if (a.graph && a.link.modules_from_graph)
         for (std::size_t n = 0; n < a.graph->ops.nodes.size(); ++n)
             if (a.link.modules.contains(m, a.graph->ops.nodes[n].module)) sets.nodes.push_back(NodeId(n));
     for (std::size_t k = 0; k < a.op_of_kernel.size(); ++k)
-        if (a.op_of_kernel[k] >= 0 && a.link.kernels[k].module.valid() && a.link.modules.contains(m, a.link.kernels[k].module))
+        if (a.op_of_kernel[k] >= 0 && a.link.kernels[k].module.valid() &&
+            a.link.modules.contains(m, a.link.kernels[k].module))
             sets.kernels.push_back(KernelId(k));
 }
 
-void addKernel(const Analysis &a, KernelId k, SelectionSets &sets) {
+void addKernel(const Analysis& a, KernelId k, SelectionSets& sets) {
     if (k.index() >= a.link.kernels.size()) return;
     sets.kernels.push_back(k);
     sets.slice = a.trace->kernels.slice[k.index()];
 }
 
 // A CPU row selects what it launched: every kernel whose launch, operator or module frame lies inside it.
-void addSlice(const Analysis &a, SliceId s, SelectionSets &sets) {
-    const TraceStore &trace = *a.trace;
+void addSlice(const Analysis& a, SliceId s, SelectionSets& sets) {
+    const TraceStore& trace = *a.trace;
     if (s.index() >= trace.slices.size()) return;
     sets.slice = s;
     if (trace.slices.category[s.index()] == Category::Kernel) {
-        if (trace.slices.detail[s.index()] < trace.kernels.size()) sets.kernels.push_back(KernelId(trace.slices.detail[s.index()]));
+        if (trace.slices.detail[s.index()] < trace.kernels.size())
+            sets.kernels.push_back(KernelId(trace.slices.detail[s.index()]));
         return;
     }
     const std::int64_t begin = trace.slices.ts[s.index()], end = trace.endOf(s);
@@ -57,16 +59,16 @@ void addSlice(const Analysis &a, SliceId s, SelectionSets &sets) {
         const std::int64_t at = trace.slices.ts[launch.index()];
         if (at >= begin && at < end) sets.kernels.push_back(KernelId(k));
     }
-    for (const ModuleCall &call : a.link.calls)
+    for (const ModuleCall& call : a.link.calls)
         if (call.slice == s) sets.modules.push_back(call.module);
 }
 
 // What the primary sets drag along.
-void complete(const Analysis &a, SelectionSets &sets) {
+void complete(const Analysis& a, SelectionSets& sets) {
     sortUnique(sets.kernels);
     const bool from_nodes = sets.pick.kind == PickKind::Node;
     for (const KernelId k : sets.kernels) {
-        const WorkLink &link = a.link.kernels[k.index()];
+        const WorkLink& link = a.link.kernels[k.index()];
         if (!from_nodes && link.node.valid()) sets.nodes.push_back(link.node);
         if (link.module.valid() && sets.pick.kind != PickKind::Module) sets.modules.push_back(link.module);
         if (a.op_of_kernel[k.index()] >= 0) sets.ops.push_back(static_cast<std::uint32_t>(a.op_of_kernel[k.index()]));
@@ -79,7 +81,7 @@ void complete(const Analysis &a, SelectionSets &sets) {
     sortUnique(sets.ops);
     if (sets.findings.empty()) {
         for (std::size_t f = 0; f < a.findings.size(); ++f)
-            for (const Instance &instance : a.findings[f].instances)
+            for (const Instance& instance : a.findings[f].instances)
                 if (intersects(sets.kernels, instance.forward) || intersects(sets.kernels, instance.backward) ||
                     intersects(sets.nodes, instance.nodes)) {
                     sets.findings.push_back(static_cast<std::uint32_t>(f));
@@ -91,7 +93,7 @@ void complete(const Analysis &a, SelectionSets &sets) {
 
 } // namespace
 
-SelectionSets select(const Analysis &a, Pick pick) {
+SelectionSets select(const Analysis& a, Pick pick) {
     SelectionSets sets;
     sets.pick = pick;
     switch (pick.kind) {
@@ -99,7 +101,7 @@ SelectionSets select(const Analysis &a, Pick pick) {
     case PickKind::Finding:
         if (pick.id >= a.findings.size()) break;
         sets.findings.push_back(pick.id);
-        for (const Instance &instance : a.findings[pick.id].instances) addInstance(instance, sets);
+        for (const Instance& instance : a.findings[pick.id].instances) addInstance(instance, sets);
         break;
     case PickKind::Instance: {
         const std::uint32_t finding = pick.id >> 16U, instance = pick.id & 0xFFFFU;

@@ -15,7 +15,7 @@ enum class PickKind : std::uint8_t { None, Finding, Instance, Node, Module, Kern
 struct Pick {
     PickKind kind = PickKind::None;
     std::uint32_t id = 0;
-    friend bool operator==(const Pick &, const Pick &) = default;
+    friend bool operator==(const Pick&, const Pick&) = default;
 };
 
 struct SelectionSets { // each sorted ascending
@@ -26,6 +26,6 @@ struct SelectionSets { // each sorted ascending
     std::vector<KernelId> kernels; // of the analysed step
     SliceId slice;                 // the one picked on the timeline, if any
 };
-[[nodiscard]] SelectionSets select(const Analysis &analysis, Pick pick);
+[[nodiscard]] SelectionSets select(const Analysis& analysis, Pick pick);
 
 } // namespace fusescope

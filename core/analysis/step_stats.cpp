@@ -8,7 +8,7 @@ namespace fusescope {
 namespace {
 
 // Adds the union of GPU work in [begin, end) and the kernel count of one step. rows: its GPU rows, by time.
-void addGpuTime(const TraceStore &trace, const std::vector<SliceId> &rows, StepStats &stats) {
+void addGpuTime(const TraceStore& trace, const std::vector<SliceId>& rows, StepStats& stats) {
     std::int64_t covered_to = stats.begin;
     for (const SliceId id : rows) {
         const std::size_t row = id.index();
@@ -25,14 +25,14 @@ void addGpuTime(const TraceStore &trace, const std::vector<SliceId> &rows, StepS
     stats.gpu_idle_ns = std::max(0.0, stats.wall_ns - stats.gpu_busy_ns);
 }
 
-bool isLaunch(const TraceStore &trace, std::size_t row) {
+bool isLaunch(const TraceStore& trace, std::size_t row) {
     const Category c = trace.slices.category[row];
     return (c == Category::CudaRuntime || c == Category::CudaDriver) && trace.slices.correlation[row] != 0;
 }
 
 } // namespace
 
-std::vector<StepStats> stepStats(const TraceStore &trace) {
+std::vector<StepStats> stepStats(const TraceStore& trace) {
     const bool pseudo = trace.steps.empty();
     std::vector<StepStats> all(pseudo ? 1 : trace.steps.size());
     std::vector<std::vector<SliceId>> gpu(all.size());
@@ -58,7 +58,7 @@ std::vector<StepStats> stepStats(const TraceStore &trace) {
     }
 
     for (std::size_t i = 0; i < all.size(); ++i) {
-        StepStats &stats = all[i];
+        StepStats& stats = all[i];
         stats.name = pseudo ? "all" : trace.steps[i].name;
         stats.begin = pseudo ? trace.begin : trace.steps[i].begin;
         stats.end = pseudo ? trace.end : trace.steps[i].end;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Wall time, GPU busy and idle time of every step.
 //
-// A step on the GPU runs from its first GPU work (work belongs to the step that launched it) to the first GPU work of the
-// next step; the last step runs to the end of its GPU work or of its CPU annotation, whichever is later. So an asynchronous
-// step is not cut where the CPU ran ahead. A step without GPU work keeps the range of its CPU annotation.
+// A step on the GPU runs from its first GPU work (work belongs to the step that launched it) to the first GPU work of
+// the next step; the last step runs to the end of its GPU work or of its CPU annotation, whichever is later. So an
+// asynchronous step is not cut where the CPU ran ahead. A step without GPU work keeps the range of its CPU annotation.
 #pragma once
 
 #include "core/analysis/analysis.h"
@@ -13,6 +13,6 @@
 namespace fusescope {
 
 // Parallel to trace.steps; one entry "all" over the whole trace when there are none.
-[[nodiscard]] std::vector<StepStats> stepStats(const TraceStore &trace);
+[[nodiscard]] std::vector<StepStats> stepStats(const TraceStore& trace);
 
 } // namespace fusescope

@@ -10,7 +10,10 @@
 namespace fusescope {
 namespace {
 
-struct Unit { double factor; const char *name; };
+struct Unit {
+    double factor;
+    const char* name;
+};
 
 // Three significant digits in the unit that leaves 1 to 999 before it; rounding may carry into the next unit.
 std::string withUnit(double value, std::span<const Unit> units) {
@@ -33,7 +36,8 @@ std::string formatSignificant(double value, int digits) {
     if (decimals < 0) decimals = 0;
     std::string text = fmt::format("{:.{}f}", value, decimals);
     // 9.999 with three digits is 10.00: one decimal too many after the carry.
-    if (decimals > 0 && std::fabs(std::stod(text)) >= std::pow(10.0, whole)) text = fmt::format("{:.{}f}", value, decimals - 1);
+    if (decimals > 0 && std::fabs(std::stod(text)) >= std::pow(10.0, whole))
+        text = fmt::format("{:.{}f}", value, decimals - 1);
     return text;
 }
 

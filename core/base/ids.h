@@ -17,7 +17,7 @@ template <class Tag> struct Id {
     constexpr explicit Id(std::size_t row) : value(static_cast<std::uint32_t>(row)) {}
     [[nodiscard]] constexpr bool valid() const noexcept { return value != kNone; }
     [[nodiscard]] constexpr std::size_t index() const noexcept { return value; }
-    friend constexpr auto operator<=>(const Id &, const Id &) = default;
+    friend constexpr auto operator<=>(const Id&, const Id&) = default;
 };
 
 using StringId = Id<struct StringTag>; // StringPool
@@ -33,5 +33,5 @@ using ModuleId = Id<struct ModuleTag>; // ModuleTree::modules
 } // namespace fusescope
 
 template <class Tag> struct std::hash<fusescope::Id<Tag>> {
-    std::size_t operator()(const fusescope::Id<Tag> &id) const noexcept { return std::hash<std::uint32_t>{}(id.value); }
+    std::size_t operator()(const fusescope::Id<Tag>& id) const noexcept { return std::hash<std::uint32_t>{}(id.value); }
 };

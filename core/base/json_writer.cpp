@@ -30,7 +30,7 @@ std::size_t utf8Length(std::string_view text) {
     return 0;
 }
 
-void appendQuoted(std::string &out, std::string_view text) {
+void appendQuoted(std::string& out, std::string_view text) {
     static constexpr char kHex[] = "0123456789abcdef";
     out += '"';
     while (!text.empty()) {
@@ -79,19 +79,19 @@ void JsonWriter::separate() {
     newline();
 }
 
-JsonWriter &JsonWriter::beginObject() {
+JsonWriter& JsonWriter::beginObject() {
     separate();
     out_ += '{';
     first_.push_back(true);
     return *this;
 }
-JsonWriter &JsonWriter::beginArray() {
+JsonWriter& JsonWriter::beginArray() {
     separate();
     out_ += '[';
     first_.push_back(true);
     return *this;
 }
-JsonWriter &JsonWriter::endObject() {
+JsonWriter& JsonWriter::endObject() {
     assert(!first_.empty() && !after_key_);
     const bool empty = first_.back();
     first_.pop_back();
@@ -99,7 +99,7 @@ JsonWriter &JsonWriter::endObject() {
     out_ += '}';
     return *this;
 }
-JsonWriter &JsonWriter::endArray() {
+JsonWriter& JsonWriter::endArray() {
     assert(!first_.empty() && !after_key_);
     const bool empty = first_.back();
     first_.pop_back();
@@ -107,24 +107,24 @@ JsonWriter &JsonWriter::endArray() {
     out_ += ']';
     return *this;
 }
-JsonWriter &JsonWriter::key(std::string_view name) {
+JsonWriter& JsonWriter::key(std::string_view name) {
     separate();
     appendQuoted(out_, name);
     out_ += indent_ > 0 ? ": " : ":";
     after_key_ = true;
     return *this;
 }
-JsonWriter &JsonWriter::value(std::string_view text) {
+JsonWriter& JsonWriter::value(std::string_view text) {
     separate();
     appendQuoted(out_, text);
     return *this;
 }
-JsonWriter &JsonWriter::value(bool b) {
+JsonWriter& JsonWriter::value(bool b) {
     separate();
     out_ += b ? "true" : "false";
     return *this;
 }
-JsonWriter &JsonWriter::value(double number) {
+JsonWriter& JsonWriter::value(double number) {
     if (!std::isfinite(number)) return null();
     separate();
     char text[32];
@@ -132,17 +132,17 @@ JsonWriter &JsonWriter::value(double number) {
     out_.append(text, ec == std::errc{} ? end : text);
     return *this;
 }
-JsonWriter &JsonWriter::value(std::int64_t number) {
+JsonWriter& JsonWriter::value(std::int64_t number) {
     separate();
     out_ += std::to_string(number);
     return *this;
 }
-JsonWriter &JsonWriter::value(std::uint64_t number) {
+JsonWriter& JsonWriter::value(std::uint64_t number) {
     separate();
     out_ += std::to_string(number);
     return *this;
 }
-JsonWriter &JsonWriter::null() {
+JsonWriter& JsonWriter::null() {
     separate();
     out_ += "null";
     return *this;

@@ -15,24 +15,24 @@ public:
     // indent 0: one line.
     explicit JsonWriter(int indent = 0) : indent_(indent) {}
 
-    JsonWriter &beginObject();
-    JsonWriter &endObject();
-    JsonWriter &beginArray();
-    JsonWriter &endArray();
-    JsonWriter &key(std::string_view name);
-    JsonWriter &value(std::string_view text);
-    JsonWriter &value(const char *text) { return value(std::string_view(text)); }
-    JsonWriter &value(const std::string &text) { return value(std::string_view(text)); }
-    JsonWriter &value(bool b);
-    JsonWriter &value(double number); // shortest text that reads back the same
-    JsonWriter &value(std::int64_t number);
-    JsonWriter &value(std::uint64_t number);
-    JsonWriter &value(int number) { return value(static_cast<std::int64_t>(number)); }
-    JsonWriter &value(unsigned number) { return value(static_cast<std::uint64_t>(number)); }
-    JsonWriter &null();
-    template <class T> JsonWriter &member(std::string_view name, const T &v) { return key(name).value(v); }
+    JsonWriter& beginObject();
+    JsonWriter& endObject();
+    JsonWriter& beginArray();
+    JsonWriter& endArray();
+    JsonWriter& key(std::string_view name);
+    JsonWriter& value(std::string_view text);
+    JsonWriter& value(const char* text) { return value(std::string_view(text)); }
+    JsonWriter& value(const std::string& text) { return value(std::string_view(text)); }
+    JsonWriter& value(bool b);
+    JsonWriter& value(double number); // shortest text that reads back the same
+    JsonWriter& value(std::int64_t number);
+    JsonWriter& value(std::uint64_t number);
+    JsonWriter& value(int number) { return value(static_cast<std::int64_t>(number)); }
+    JsonWriter& value(unsigned number) { return value(static_cast<std::uint64_t>(number)); }
+    JsonWriter& null();
+    template <class T> JsonWriter& member(std::string_view name, const T& v) { return key(name).value(v); }
 
-    [[nodiscard]] const std::string &text() const & { return out_; }
+    [[nodiscard]] const std::string& text() const& { return out_; }
     [[nodiscard]] std::string take() && { return std::move(out_); }
 
 private:

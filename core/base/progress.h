@@ -11,7 +11,7 @@ namespace fusescope {
 class Progress {
 public:
     // stage: string literal, shown to the user ("reading events"). total: units of work, 0 = unknown.
-    void begin(const char *stage, std::uint64_t total = 0) noexcept {
+    void begin(const char* stage, std::uint64_t total = 0) noexcept {
         done_.store(0, std::memory_order_relaxed);
         total_.store(total, std::memory_order_relaxed);
         stage_.store(stage, std::memory_order_release);
@@ -20,7 +20,7 @@ public:
     void cancel() noexcept { cancelled_.store(true, std::memory_order_relaxed); }
     [[nodiscard]] bool cancelled() const noexcept { return cancelled_.load(std::memory_order_relaxed); }
 
-    [[nodiscard]] const char *stage() const noexcept { return stage_.load(std::memory_order_acquire); }
+    [[nodiscard]] const char* stage() const noexcept { return stage_.load(std::memory_order_acquire); }
     // 0..1, or a negative number while the total is unknown.
     [[nodiscard]] double fraction() const noexcept {
         const auto total = total_.load(std::memory_order_relaxed);
@@ -30,7 +30,7 @@ public:
     }
 
 private:
-    std::atomic<const char *> stage_{""};
+    std::atomic<const char*> stage_{""};
     std::atomic<std::uint64_t> done_{0}, total_{0};
     std::atomic<bool> cancelled_{false};
 };

@@ -40,24 +40,42 @@ struct Error {
 
 template <class T> class [[nodiscard]] Result {
 public:
-    Result(T value) : state_(std::in_place_index<0>, std::move(value)) {} // NOLINT(google-explicit-constructor)
+    Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}     // NOLINT(google-explicit-constructor)
     Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {} // NOLINT(google-explicit-constructor)
 
     [[nodiscard]] bool ok() const noexcept { return state_.index() == 0; }
     explicit operator bool() const noexcept { return ok(); }
 
-    [[nodiscard]] T &value() & { assert(ok()); return *std::get_if<0>(&state_); }
-    [[nodiscard]] const T &value() const & { assert(ok()); return *std::get_if<0>(&state_); }
-    [[nodiscard]] T &&value() && { assert(ok()); return std::move(*std::get_if<0>(&state_)); }
-    [[nodiscard]] T &operator*() & { return value(); }
-    [[nodiscard]] const T &operator*() const & { return value(); }
-    [[nodiscard]] T &&operator*() && { return std::move(*this).value(); }
-    [[nodiscard]] T *operator->() { return &value(); }
-    [[nodiscard]] const T *operator->() const { return &value(); }
+    [[nodiscard]] T& value() & {
+        assert(ok());
+        return *std::get_if<0>(&state_);
+    }
+    [[nodiscard]] const T& value() const& {
+        assert(ok());
+        return *std::get_if<0>(&state_);
+    }
+    [[nodiscard]] T&& value() && {
+        assert(ok());
+        return std::move(*std::get_if<0>(&state_));
+    }
+    [[nodiscard]] T& operator*() & { return value(); }
+    [[nodiscard]] const T& operator*() const& { return value(); }
+    [[nodiscard]] T&& operator*() && { return std::move(*this).value(); }
+    [[nodiscard]] T* operator->() { return &value(); }
+    [[nodiscard]] const T* operator->() const { return &value(); }
 
-    [[nodiscard]] Error &error() & { assert(!ok()); return *std::get_if<1>(&state_); }
-    [[nodiscard]] const Error &error() const & { assert(!ok()); return *std::get_if<1>(&state_); }
-    [[nodiscard]] Error &&error() && { assert(!ok()); return std::move(*std::get_if<1>(&state_)); }
+    [[nodiscard]] Error& error() & {
+        assert(!ok());
+        return *std::get_if<1>(&state_);
+    }
+    [[nodiscard]] const Error& error() const& {
+        assert(!ok());
+        return *std::get_if<1>(&state_);
+    }
+    [[nodiscard]] Error&& error() && {
+        assert(!ok());
+        return std::move(*std::get_if<1>(&state_));
+    }
 
 private:
     std::variant<T, Error> state_;

@@ -7,7 +7,12 @@
 namespace fusescope {
 namespace {
 
-struct Row { DType type; int bytes; std::string_view short_name, trace_name; int export_number; };
+struct Row {
+    DType type;
+    int bytes;
+    std::string_view short_name, trace_name;
+    int export_number;
+};
 // Export numbers: torch/_export/serde/schema.py, ScalarType. Trace names: c10's C++ type names, as Kineto prints them.
 constexpr std::array<Row, 21> kRows{{
     {DType::Unknown, 0, "?", "", 0},
@@ -33,8 +38,8 @@ constexpr std::array<Row, 21> kRows{{
     {DType::Float8E5M2FNUZ, 1, "f8e5m2fnuz", "c10::Float8_e5m2fnuz", 32},
 }};
 
-const Row &rowOf(DType type) noexcept {
-    for (const Row &row : kRows)
+const Row& rowOf(DType type) noexcept {
+    for (const Row& row : kRows)
         if (row.type == type) return row;
     return kRows.front();
 }
@@ -52,7 +57,7 @@ std::string_view shortName(DType type) noexcept { return rowOf(type).short_name;
 
 DType dtypeFromTraceName(std::string_view name) noexcept {
     if (name.empty()) return DType::Unknown;
-    for (const Row &row : kRows)
+    for (const Row& row : kRows)
         if (row.trace_name == name) return row.type;
     if (name == "short") return DType::Int16;
     if (name == "long" || name == "long long") return DType::Int64;
@@ -62,7 +67,7 @@ DType dtypeFromTraceName(std::string_view name) noexcept {
 
 DType dtypeFromExportSchema(std::int64_t number) noexcept {
     if (number <= 0) return DType::Unknown;
-    for (const Row &row : kRows)
+    for (const Row& row : kRows)
         if (row.export_number == number) return row.type;
     return DType::Unknown;
 }

@@ -9,9 +9,27 @@
 namespace fusescope {
 
 enum class DType : std::uint8_t {
-    Unknown, Bool, UInt8, Int8, UInt16, Int16, UInt32, Int32, UInt64, Int64,
-    Float16, BFloat16, Float32, Float64, Complex32, Complex64, Complex128,
-    Float8E4M3FN, Float8E5M2, Float8E4M3FNUZ, Float8E5M2FNUZ,
+    Unknown,
+    Bool,
+    UInt8,
+    Int8,
+    UInt16,
+    Int16,
+    UInt32,
+    Int32,
+    UInt64,
+    Int64,
+    Float16,
+    BFloat16,
+    Float32,
+    Float64,
+    Complex32,
+    Complex64,
+    Complex128,
+    Float8E4M3FN,
+    Float8E5M2,
+    Float8E4M3FNUZ,
+    Float8E5M2FNUZ,
 };
 
 // Bytes of one element; 0 for Unknown.
@@ -44,10 +62,10 @@ enum class ArgKind : std::uint8_t { None, Tensor, TensorList, Scalar, ScalarList
 // One positional argument of an operator call, from a graph node or from a recorded cpu_op.
 struct OpArg {
     ArgKind kind = ArgKind::None;
-    TensorMeta tensor;             // Tensor
-    std::vector<TensorMeta> list;  // TensorList (empty list with truncated = true: recorded as unknown)
+    TensorMeta tensor;            // Tensor
+    std::vector<TensorMeta> list; // TensorList (empty list with truncated = true: recorded as unknown)
     bool truncated = false;
-    std::string_view text;         // Scalar, ScalarList, Text: as recorded ("1e-06", "[0, 1]", "True")
+    std::string_view text; // Scalar, ScalarList, Text: as recorded ("1e-06", "[0, 1]", "True")
 };
 
 } // namespace fusescope

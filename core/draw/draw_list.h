@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures as plain data: the window paints a DrawList with QPainter, the report writes the same list as SVG, tests compare
-// lists instead of pixels. Coordinates: pixels, y down. Items are painted in order of layer, then of insertion.
+// Pictures as plain data: the window paints a DrawList with QPainter, the report writes the same list as SVG, tests
+// compare lists instead of pixels. Coordinates: pixels, y down. Items are painted in order of layer, then of insertion.
 #pragma once
 
 #include "core/analysis/selection.h"
@@ -15,24 +15,62 @@ namespace fusescope {
 
 enum class ColourRole : std::uint8_t {
     // surfaces and text
-    Background, Surface, SurfaceRaised, Border, Grid, Text, TextMuted, TextOnFill, Accent, Flagged, Danger, Warning, Good,
+    Background,
+    Surface,
+    SurfaceRaised,
+    Border,
+    Grid,
+    Text,
+    TextMuted,
+    TextOnFill,
+    Accent,
+    Flagged,
+    Danger,
+    Warning,
+    Good,
     // kinds (OpKind order)
-    KindAttention, KindMatmul, KindNorm, KindRope, KindMlp, KindElementwise, KindCopy, KindEmbedding, KindLoss,
-    KindOptimizer, KindCommunication, KindOther,
+    KindAttention,
+    KindMatmul,
+    KindNorm,
+    KindRope,
+    KindMlp,
+    KindElementwise,
+    KindCopy,
+    KindEmbedding,
+    KindLoss,
+    KindOptimizer,
+    KindCommunication,
+    KindOther,
     // bounds
-    BoundMemory, BoundCompute, BoundLaunch, BoundIdle,
+    BoundMemory,
+    BoundCompute,
+    BoundLaunch,
+    BoundIdle,
     // model blocks (the article's figure): fills and their strokes
-    BlockEmbedding, BlockEmbeddingStroke, BlockAttentionMlp, BlockAttentionMlpStroke, BlockLayer, BlockLayerStroke,
-    BlockNorm, BlockNormStroke, BlockPlain, BlockPlainStroke,
+    BlockEmbedding,
+    BlockEmbeddingStroke,
+    BlockAttentionMlp,
+    BlockAttentionMlpStroke,
+    BlockLayer,
+    BlockLayerStroke,
+    BlockNorm,
+    BlockNormStroke,
+    BlockPlain,
+    BlockPlainStroke,
     // timeline
-    CpuOp, Launch, PythonFrame, Annotation,
+    CpuOp,
+    Launch,
+    PythonFrame,
+    Annotation,
     Count_,
 };
-struct Rgb { std::uint8_t r = 0, g = 0, b = 0; };
+struct Rgb {
+    std::uint8_t r = 0, g = 0, b = 0;
+};
 enum class Theme : std::uint8_t { Light, Dark };
 [[nodiscard]] Rgb colour(ColourRole role, Theme theme) noexcept; // text on its surface: contrast >= 4.5
 [[nodiscard]] ColourRole roleOf(OpKind kind) noexcept;
-[[nodiscard]] std::string hex(Rgb rgb); // "#fde8a9"
+[[nodiscard]] std::string hex(Rgb rgb);                          // "#fde8a9"
 [[nodiscard]] std::string_view nameOf(ColourRole role) noexcept; // "KindNorm"
 // The role that text on this fill takes (contrast >= 4.5). The same in both themes, so that one draw list serves both.
 [[nodiscard]] ColourRole textOn(ColourRole fill) noexcept;
@@ -43,11 +81,11 @@ enum class Emphasis : std::uint8_t { Normal, Dimmed, Selected }; // Dimmed: some
 struct DrawRect {
     double x = 0, y = 0, width = 0, height = 0, radius = 0;
     ColourRole fill = ColourRole::Surface, stroke = ColourRole::Border;
-    double stroke_width = 0;   // 0 = none
+    double stroke_width = 0;                             // 0 = none
     bool filled = true, dashed = false, hatched = false; // hatched: several slices folded
     Emphasis emphasis = Emphasis::Normal;
     std::int8_t layer = 0;
-    Pick pick;                 // what a click here selects
+    Pick pick; // what a click here selects
 };
 struct DrawLine {
     std::vector<std::pair<double, double>> points;
@@ -59,18 +97,18 @@ struct DrawLine {
     Pick pick;
 };
 struct DrawText {
-    double x = 0, y = 0;       // baseline start / centre / end by align
+    double x = 0, y = 0; // baseline start / centre / end by align
     std::string text;
-    double size = 12;          // pixels
+    double size = 12; // pixels
     TextAlign align = TextAlign::Left;
     ColourRole fill = ColourRole::Text;
     bool bold = false, mono = false;
-    double max_width = 0;      // > 0: elided with "…" to fit
+    double max_width = 0; // > 0: elided with "…" to fit
     Emphasis emphasis = Emphasis::Normal;
     std::int8_t layer = 1;
     Pick pick;
 };
-struct DrawMarker {            // a circle
+struct DrawMarker { // a circle
     double x = 0, y = 0, radius = 3;
     ColourRole fill = ColourRole::Accent, stroke = ColourRole::Border;
     double stroke_width = 1;
@@ -88,8 +126,8 @@ struct DrawList {
     std::vector<DrawMarker> markers;
 };
 
-[[nodiscard]] std::string svgText(const DrawList &list, Theme theme);
+[[nodiscard]] std::string svgText(const DrawList& list, Theme theme);
 // Text dump, one item a line, for tests.
-[[nodiscard]] std::string dump(const DrawList &list);
+[[nodiscard]] std::string dump(const DrawList& list);
 
 } // namespace fusescope

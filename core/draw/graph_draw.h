@@ -8,9 +8,9 @@
 namespace fusescope {
 
 // analysis.graph must not be null. Measured time and share stand in the boxes when there is a trace.
-[[nodiscard]] DrawList drawGraph(const Analysis &analysis, const VisibleGraph &graph, const LayoutResult &layout,
-                                 const SelectionSets &selection);
+[[nodiscard]] DrawList drawGraph(const Analysis& analysis, const VisibleGraph& graph, const LayoutResult& layout,
+                                 const SelectionSets& selection);
 // Fill role of a module or op box by its class.
-[[nodiscard]] ColourRole blockRole(const ModuleTree &tree, ModuleId module);
+[[nodiscard]] ColourRole blockRole(const ModuleTree& tree, ModuleId module);
 
 } // namespace fusescope

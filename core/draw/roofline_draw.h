@@ -9,11 +9,12 @@ namespace fusescope {
 struct RooflineAxes { // powers of ten that hold all points and the ridge
     double min_ai = 0.01, max_ai = 10000, min_flops = 1e9, max_flops = 1e15;
 };
-[[nodiscard]] RooflineAxes rooflineAxes(const Analysis &analysis);
+[[nodiscard]] RooflineAxes rooflineAxes(const Analysis& analysis);
 // Radius (px) of the mark of a row: area in proportion to time, between 3 and 18.
-[[nodiscard]] double markRadius(const Analysis &analysis, std::size_t op_row);
+[[nodiscard]] double markRadius(const Analysis& analysis, std::size_t op_row);
 // Rows with known, positive FLOPs and bytes; others cannot stand on a log-log chart (say how many were left out).
-[[nodiscard]] std::vector<std::uint32_t> plottableOps(const Analysis &analysis);
-[[nodiscard]] DrawList drawRoofline(const Analysis &analysis, double width, double height, const SelectionSets &selection);
+[[nodiscard]] std::vector<std::uint32_t> plottableOps(const Analysis& analysis);
+[[nodiscard]] DrawList drawRoofline(const Analysis& analysis, double width, double height,
+                                    const SelectionSets& selection);
 
 } // namespace fusescope

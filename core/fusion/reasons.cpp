@@ -103,9 +103,9 @@ std::vector<std::string> reasonsOf(const FusionInput& input, const Finding& find
             out.push_back(std::to_string(fused) + " of " + std::to_string(finding.instances.size()) +
                           " are fused already; the saving is that of the others.");
         if (finding.bytes_now > 0 && finding.bytes_fused > 0)
-            out.push_back(std::to_string(finding.instances.size()) + " times " + formatMean(finding.kernels_now) + " kernels move " + formatBytes(finding.bytes_now) +
-                          " a step in " + formatDuration(finding.time_ns) +
-                          (finding.time_estimated ? " (estimated)" : "") + "; " +
+            out.push_back(std::to_string(finding.instances.size()) + " times " + formatMean(finding.kernels_now) +
+                          " kernels move " + formatBytes(finding.bytes_now) + " a step in " +
+                          formatDuration(finding.time_ns) + (finding.time_estimated ? " (estimated)" : "") + "; " +
                           formatMean(finding.kernels_fused) + " each would move " + formatBytes(finding.bytes_fused) +
                           ".");
         if (finding.bytes_fused > 0)

@@ -118,9 +118,9 @@ void findSignals(const FusionInput& input, const std::vector<const Draft*>& draf
     if (fewest >= 3 && longest > 0 && longest < kSmallNs) {
         const double launch_ns = kernels * input.device.launch_us * 1e3;
         addSignal(finding, 1,
-                  formatMean(kernels / n) + " " + unit + " forward each time, the longest " +
-                      formatDuration(longest) + "; launching them costs the CPU " + formatDuration(launch_ns) +
-                      " a step against " + formatDuration(forward_ns) + " of GPU time (" +
+                  formatMean(kernels / n) + " " + unit + " forward each time, the longest " + formatDuration(longest) +
+                      "; launching them costs the CPU " + formatDuration(launch_ns) + " a step against " +
+                      formatDuration(forward_ns) + " of GPU time (" +
                       formatPercent(launch_ns / (launch_ns + forward_ns)) + ").");
     }
     if (run >= 2)
@@ -144,8 +144,8 @@ void findSignals(const FusionInput& input, const std::vector<const Draft*>& draf
 
     if (finding.pattern != Pattern::QkvProjection && fewest >= 2)
         addSignal(finding, 4,
-                  "One formula, " + catalogEntry(finding.pattern).formula + ", in " + formatMean(kernels / n) +
-                      " " + unit + ".");
+                  "One formula, " + catalogEntry(finding.pattern).formula + ", in " + formatMean(kernels / n) + " " +
+                      unit + ".");
 }
 
 } // namespace fusescope::fusion

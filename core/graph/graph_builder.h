@@ -12,7 +12,9 @@
 
 namespace fusescope {
 
-struct ModuleFrame { std::string_view path, type_fqn; }; // outermost first
+struct ModuleFrame {
+    std::string_view path, type_fqn;
+}; // outermost first
 
 class GraphBuilder {
 public:
@@ -27,13 +29,13 @@ public:
                       std::string_view shared_storage = {});
     // A parameter that no value of the graph stands for: the second name of a tied one.
     void unusedParameter(std::string_view qualified_name, TensorMeta meta, std::string_view shared_storage = {});
-    NodeId node(std::string_view name, std::string_view target, const std::vector<ModuleFrame> &stack,
+    NodeId node(std::string_view name, std::string_view target, const std::vector<ModuleFrame>& stack,
                 std::string_view python_stack);
     void argTensor(std::string_view name, bool keyword, ValueId value);
-    void argTensors(std::string_view name, bool keyword, const std::vector<ValueId> &values);
+    void argTensors(std::string_view name, bool keyword, const std::vector<ValueId>& values);
     // values: symbols the text mentions as "%name", also the tensors of a list with holes ("[None, %x]").
     void argText(std::string_view name, bool keyword, ArgKind kind, std::string_view text,
-                 const std::vector<ValueId> &values = {});
+                 const std::vector<ValueId>& values = {});
     // Of the last node; kind: Intermediate, or Symbol (a size).
     ValueId output(std::string_view name, TensorMeta meta, ValueKind kind = ValueKind::Intermediate);
     void graphOutput(ValueId value);

@@ -13,21 +13,21 @@
 namespace fusescope {
 
 struct Parameter {
-    std::string name;    // fully qualified: "model.layers.0.mlp.up_proj.weight"
+    std::string name; // fully qualified: "model.layers.0.mlp.up_proj.weight"
     TensorMeta meta;
     bool is_buffer = false;
     std::uint32_t shared_with = Id<struct ParameterTag>::kNone; // index of the parameter whose storage this one shares
 };
 
 struct Module {
-    std::string path;    // "model.layers.0.self_attn"; root "" (trace: "Qwen3Model_0/Qwen3DecoderLayer_1/...")
-    std::string name;    // last component: "self_attn"
-    std::string type;    // short class: "Qwen3Attention"; empty if unknown
+    std::string path;     // "model.layers.0.self_attn"; root "" (trace: "Qwen3Model_0/Qwen3DecoderLayer_1/...")
+    std::string name;     // last component: "self_attn"
+    std::string type;     // short class: "Qwen3Attention"; empty if unknown
     std::string type_fqn; // "transformers.models.qwen3.modeling_qwen3.Qwen3Attention"
-    ModuleId parent;     // invalid for the root
-    std::vector<ModuleId> children;        // order of first execution (parameters-only modules last)
-    std::vector<std::uint32_t> parameters; // own ones, indices into ModuleTree::parameters
-    std::uint32_t declared = 0;            // rank among the declared modules: the order of print(model)
+    ModuleId parent;      // invalid for the root
+    std::vector<ModuleId> children;                       // order of first execution (parameters-only modules last)
+    std::vector<std::uint32_t> parameters;                // own ones, indices into ModuleTree::parameters
+    std::uint32_t declared = 0;                           // rank among the declared modules: the order of print(model)
     std::uint32_t fold_group = Id<struct FoldTag>::kNone; // index into ModuleTree::folds
 };
 
@@ -41,7 +41,7 @@ struct ModuleTree {
     std::vector<Parameter> parameters;
     std::vector<FoldGroup> folds;
 
-    [[nodiscard]] const Module &at(ModuleId id) const { return modules[id.index()]; }
+    [[nodiscard]] const Module& at(ModuleId id) const { return modules[id.index()]; }
     [[nodiscard]] ModuleId find(std::string_view path) const; // invalid if absent
     // Parameters (no buffers) of the module and all below it; shared storage counted once.
     [[nodiscard]] std::int64_t parameterCount(ModuleId id) const;

@@ -21,34 +21,35 @@ enum class ValueKind : std::uint8_t { Intermediate, Input, Parameter, Buffer, Co
 struct Value {
     StringId name;
     ValueKind kind = ValueKind::Intermediate;
-    NodeId producer;         // invalid for inputs, parameters, buffers, constants
-    std::uint16_t output = 0; // which output of the producer
+    NodeId producer;                                          // invalid for inputs, parameters, buffers, constants
+    std::uint16_t output = 0;                                 // which output of the producer
     std::uint32_t parameter = Id<struct ParameterTag>::kNone; // Parameter, Buffer: index into ModuleTree::parameters
     bool is_graph_output = false;
     TensorMeta meta;
 };
 
-struct GraphArg { // one argument as written in the file; absent arguments (schema defaults) are not listed
-    StringId name;              // schema name: "self", "dim" ...
+struct GraphArg {  // one argument as written in the file; absent arguments (schema defaults) are not listed
+    StringId name; // schema name: "self", "dim" ...
     bool keyword = false;
-    // Tensor: one value; TensorList: several (with text when some are None); else text, and values where it names symbols.
+    // Tensor: one value; TensorList: several (with text when some are None); else text, and values where it names
+    // symbols.
     ArgKind kind = ArgKind::None;
     std::uint32_t first_value = 0, values = 0; // into OpGraph::arg_values
-    StringId text;              // "[-1]", "1e-06", "torch.float32"
+    StringId text;                             // "[-1]", "1e-06", "torch.float32"
 };
 
 struct Node {
-    StringId name;    // "mul_4"
-    StringId target;  // "torch.ops.aten.mul.Tensor"
-    StringId op;      // profiler spelling without overload: "aten::mul"
-    ModuleId module;  // deepest module, the root at least
+    StringId name;                               // "mul_4"
+    StringId target;                             // "torch.ops.aten.mul.Tensor"
+    StringId op;                                 // profiler spelling without overload: "aten::mul"
+    ModuleId module;                             // deepest module, the root at least
     std::uint32_t first_arg = 0, args = 0;       // into OpGraph::args
     std::uint32_t first_output = 0, outputs = 0; // into OpGraph::values (outputs of a node are consecutive)
-    StringId stack;   // Python stack text, invalid if none
+    StringId stack;                              // Python stack text, invalid if none
 };
 
 struct OpGraph {
-    std::vector<Node> nodes;  // topological (execution) order; sub-graphs of higher-order operators are inlined
+    std::vector<Node> nodes; // topological (execution) order; sub-graphs of higher-order operators are inlined
     std::vector<Value> values;
     std::vector<GraphArg> args;
     std::vector<ValueId> arg_values;
@@ -56,14 +57,14 @@ struct OpGraph {
     std::vector<NodeId> consumers;
     StringPool strings;
 
-    [[nodiscard]] const Node &at(NodeId id) const { return nodes[id.index()]; }
-    [[nodiscard]] const Value &at(ValueId id) const { return values[id.index()]; }
+    [[nodiscard]] const Node& at(NodeId id) const { return nodes[id.index()]; }
+    [[nodiscard]] const Value& at(ValueId id) const { return values[id.index()]; }
     [[nodiscard]] std::string_view op(NodeId id) const { return strings.view(at(id).op); }
     [[nodiscard]] std::string_view name(NodeId id) const { return strings.view(at(id).name); }
     [[nodiscard]] std::span<const GraphArg> argsOf(NodeId id) const;
-    [[nodiscard]] std::span<const ValueId> valuesOf(const GraphArg &arg) const;
+    [[nodiscard]] std::span<const ValueId> valuesOf(const GraphArg& arg) const;
     [[nodiscard]] std::span<const NodeId> consumersOf(ValueId id) const; // a node appears once per use
-    [[nodiscard]] ValueId output(NodeId id, std::size_t i = 0) const;   // invalid if it has fewer
+    [[nodiscard]] ValueId output(NodeId id, std::size_t i = 0) const;    // invalid if it has fewer
     // i-th tensor operand in argument order (lists flattened); invalid if fewer.
     [[nodiscard]] ValueId operand(NodeId id, std::size_t i) const;
     // Text of the named argument, "" if absent.
@@ -73,15 +74,19 @@ struct OpGraph {
     [[nodiscard]] std::string sourceText(NodeId id) const; // the code line of that frame; "" if none
 };
 
-struct GraphProblem { std::string kind; std::uint64_t count = 0; std::string message; };
+struct GraphProblem {
+    std::string kind;
+    std::uint64_t count = 0;
+    std::string message;
+};
 
 struct ModelGraph {
     OpGraph ops;
     ModuleTree modules;
-    std::string path;           // of the file
-    std::string format;         // "pt2", later "torchscript", "fx" ...
-    std::string producer;       // "torch 2.11.0+cu130"
-    std::string content_hash;   // hex, of the graph JSON: caches key on it
+    std::string path;         // of the file
+    std::string format;       // "pt2", later "torchscript", "fx" ...
+    std::string producer;     // "torch 2.11.0+cu130"
+    std::string content_hash; // hex, of the graph JSON: caches key on it
     std::vector<GraphProblem> problems;
 };
 using GraphPtr = std::shared_ptr<const ModelGraph>;

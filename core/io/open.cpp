@@ -3,7 +3,7 @@
 
 namespace fusescope {
 
-Result<OpenedFile> openFile(const std::string &path, Progress &progress) {
+Result<OpenedFile> openFile(const std::string& path, Progress& progress) {
     if (progress.cancelled()) return Error{ErrorCode::Cancelled, "to read the file", "that it was cancelled", path};
     progress.begin("opening");
     const auto sniffed = sniffFile(path);
@@ -27,7 +27,8 @@ Result<OpenedFile> openFile(const std::string &path, Progress &progress) {
     case FileKind::Unknown: break;
     }
     const bool known = sniffed->kind != FileKind::Unknown;
-    return Error{known ? ErrorCode::Unsupported : ErrorCode::WrongFormat, "a Kineto trace (JSON) or a .pt2 model graph", sniffed->what, path};
+    return Error{known ? ErrorCode::Unsupported : ErrorCode::WrongFormat, "a Kineto trace (JSON) or a .pt2 model graph",
+                 sniffed->what, path};
 }
 
 } // namespace fusescope

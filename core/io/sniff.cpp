@@ -11,16 +11,18 @@
 namespace fusescope {
 namespace {
 
-constexpr const char *kExpected = "a Kineto trace (JSON) or a .pt2 model graph";
+constexpr const char* kExpected = "a Kineto trace (JSON) or a .pt2 model graph";
 constexpr std::size_t kHead = std::size_t{1} << 20;
 
 // Names in a ZIP lie in its central directory at the end as plain text; enough to tell the kinds apart.
 Sniffed sniffZip(std::string_view bytes) {
     const std::string_view tail = bytes.substr(bytes.size() - std::min(bytes.size(), std::size_t{16} << 20));
     const auto has = [&](std::string_view name) { return tail.find(name) != std::string_view::npos; };
-    if (has("archive_format") || has("models/") || has("serialized_exported_program.json")) return {FileKind::Pt2, false, "a .pt2 archive"};
+    if (has("archive_format") || has("models/") || has("serialized_exported_program.json"))
+        return {FileKind::Pt2, false, "a .pt2 archive"};
     if (has("constants.pkl")) return {FileKind::TorchScript, false, "a TorchScript archive (constants.pkl)"};
-    if (has("data.pkl")) return {FileKind::TorchPickle, false, "a torch.save checkpoint (data.pkl: weights, not a graph)"};
+    if (has("data.pkl"))
+        return {FileKind::TorchPickle, false, "a torch.save checkpoint (data.pkl: weights, not a graph)"};
     return {FileKind::Pt2, false, "a ZIP archive"}; // its reader says what is missing
 }
 
@@ -34,18 +36,23 @@ Sniffed sniffText(std::string_view text) {
     std::size_t i = 0;
     if (text.substr(0, 3) == "\xEF\xBB\xBF") i = 3;
     while (i < text.size() && (text[i] == ' ' || text[i] == '\n' || text[i] == '\r' || text[i] == '\t')) ++i;
-    if (i == text.size()) return {FileKind::Unknown, false, text.empty() ? "no text at all" : "nothing but white space"};
+    if (i == text.size())
+        return {FileKind::Unknown, false, text.empty() ? "no text at all" : "nothing but white space"};
     const std::string_view body = text.substr(i);
     if (body.front() == '{' || body.front() == '[') {
         const bool events = body.find("\"traceEvents\"") != std::string_view::npos;
-        if (!events && body.find("\"schema\"") != std::string_view::npos && body.find("\"nodes\"") != std::string_view::npos)
+        if (!events && body.find("\"schema\"") != std::string_view::npos &&
+            body.find("\"nodes\"") != std::string_view::npos)
             return {FileKind::ExecutionTrace, false, "a PyTorch execution trace"};
         return {FileKind::KinetoTrace, false, "JSON"}; // its reader says whether there are events
     }
-    const bool binary = std::any_of(body.begin(), body.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(body.size(), 256)),
-                                    [](char c) { return static_cast<unsigned char>(c) < 9; });
+    const bool binary =
+        std::any_of(body.begin(), body.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(body.size(), 256)),
+                    [](char c) { return static_cast<unsigned char>(c) < 9; });
     if (body.front() == '\x0A' && binary) return {FileKind::PerfettoTrace, false, "a Perfetto trace (protobuf)"};
-    if (body.substr(0, 4) == "\x7F""ELF") return {FileKind::Unknown, false, "a program (ELF)"};
+    if (body.substr(0, 4) == "\x7F"
+                             "ELF")
+        return {FileKind::Unknown, false, "a program (ELF)"};
     if (body.front() == '\x80') return {FileKind::TorchPickle, false, "a pickle, which is never opened"};
     if (binary) return {FileKind::Unknown, false, "binary data that is none of these"};
     return {FileKind::Unknown, false, "text that is not JSON, beginning \"" + printable(body) + "\""};
@@ -66,7 +73,7 @@ std::string_view nameOf(FileKind kind) noexcept {
     return "an unknown file";
 }
 
-Result<Sniffed> sniffFile(const std::string &path) {
+Result<Sniffed> sniffFile(const std::string& path) {
     const auto file = MappedFile::open(path, kExpected);
     if (!file) return file.error();
     const std::string_view bytes = file->bytes();

@@ -12,9 +12,9 @@ namespace fusescope {
 
 constexpr int kLayoutTimeoutMs = 3000; // then the worker is killed and the layered layout is used
 
-[[nodiscard]] std::string encodeLayoutRequest(const LayoutRequest &request);
+[[nodiscard]] std::string encodeLayoutRequest(const LayoutRequest& request);
 [[nodiscard]] Result<LayoutRequest> decodeLayoutRequest(std::string_view line);
-[[nodiscard]] std::string encodeLayoutResult(const LayoutResult &result);
-[[nodiscard]] Result<LayoutResult> decodeLayoutResult(std::string_view line, const LayoutRequest &request);
+[[nodiscard]] std::string encodeLayoutResult(const LayoutResult& result);
+[[nodiscard]] Result<LayoutResult> decodeLayoutResult(std::string_view line, const LayoutRequest& request);
 
 } // namespace fusescope

@@ -13,13 +13,13 @@ namespace {
 constexpr std::size_t kColumns = 6;
 using Row = std::array<std::string, kColumns>;
 
-std::size_t displayWidth(const std::string &text) { // code points: the tree's branches are not ASCII
+std::size_t displayWidth(const std::string& text) { // code points: the tree's branches are not ASCII
     return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
 // "├─self_attn (Qwen3Attention)", folds as "layers.0 … 1  x2".
-std::string label(const ModuleTree &tree, ModuleId id, std::size_t depth, std::size_t repeat) {
-    const Module &module = tree.at(id);
+std::string label(const ModuleTree& tree, ModuleId id, std::size_t depth, std::size_t repeat) {
+    const Module& module = tree.at(id);
     std::string text;
     for (std::size_t i = 1; i < depth; ++i) text += "│  ";
     if (depth > 0) text += "├─";
@@ -38,29 +38,33 @@ std::string shareText(double share) { return share > 0 && share < 0.001 ? "<0.1%
 
 } // namespace
 
-std::string graphSummary(const Analysis &a) {
-    const ModuleTree &tree = a.link.modules;
+std::string graphSummary(const Analysis& a) {
+    const ModuleTree& tree = a.link.modules;
     const bool measured = a.trace != nullptr;
     std::vector<Row> rows;
     rows.push_back({"Layer (type)", "Output shape", "Parameters", "FLOPs", "FLOP share", measured ? "Time" : ""});
     const double all_flops = a.modules.empty() ? 0 : a.modules.front().flops;
 
     // Pre-order, iterative: module depth is the file's to choose.
-    struct Item { ModuleId id; std::size_t depth, repeat; };
+    struct Item {
+        ModuleId id;
+        std::size_t depth, repeat;
+    };
     std::vector<Item> stack;
     if (!tree.modules.empty()) stack.push_back({ModuleId(std::size_t{0}), 0, 1});
     while (!stack.empty()) {
         const Item item = stack.back();
         stack.pop_back();
-        const ModuleStats &stats = a.modules[item.id.index()];
+        const ModuleStats& stats = a.modules[item.id.index()];
         const auto times = static_cast<double>(item.repeat);
         const double ns = (stats.forward_ns + stats.backward_ns) * times;
-        rows.push_back({label(tree, item.id, item.depth, item.repeat), stats.output_shape.empty() ? "--" : stats.output_shape,
-                        stats.parameters > 0 ? formatCount(stats.parameters * static_cast<std::int64_t>(item.repeat)) : "--",
-                        stats.flops > 0 ? formatFlops(stats.flops * times) : "--",
-                        all_flops > 0 ? shareText(stats.flops * times / all_flops) : "--",
-                        measured && ns > 0 ? formatDuration(ns) : ""});
-        const auto &children = tree.at(item.id).children;
+        rows.push_back(
+            {label(tree, item.id, item.depth, item.repeat), stats.output_shape.empty() ? "--" : stats.output_shape,
+             stats.parameters > 0 ? formatCount(stats.parameters * static_cast<std::int64_t>(item.repeat)) : "--",
+             stats.flops > 0 ? formatFlops(stats.flops * times) : "--",
+             all_flops > 0 ? shareText(stats.flops * times / all_flops) : "--",
+             measured && ns > 0 ? formatDuration(ns) : ""});
+        const auto& children = tree.at(item.id).children;
         for (auto child = children.rbegin(); child != children.rend(); ++child) {
             const std::uint32_t fold = tree.at(*child).fold_group;
             std::size_t repeat = 1;
@@ -73,7 +77,7 @@ std::string graphSummary(const Analysis &a) {
     }
 
     std::array<std::size_t, kColumns> width{};
-    for (const Row &row : rows)
+    for (const Row& row : rows)
         for (std::size_t c = 0; c < kColumns; ++c) width[c] = std::max(width[c], displayWidth(row[c]));
     std::string out;
     const auto line = [&] {
@@ -98,7 +102,9 @@ std::string graphSummary(const Analysis &a) {
     const std::int64_t parameters = a.modules.empty() ? 0 : a.modules.front().parameters;
     out += "Parameters: " + formatCount(parameters) + "\n";
     out += "Forward FLOPs: " + (all_flops > 0 ? formatFlops(all_flops) : std::string("not known")) + "\n";
-    if (measured) out += "Times: forward and backward kernels of " + (a.step >= 0 ? a.steps[static_cast<std::size_t>(a.step)].name : std::string("the trace")) + "\n";
+    if (measured)
+        out += "Times: forward and backward kernels of " +
+               (a.step >= 0 ? a.steps[static_cast<std::size_t>(a.step)].name : std::string("the trace")) + "\n";
     return out;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The analysis as JSON, schema fusescope.analysis/1: a contract with scripts outside the project. Times in microseconds.
+// The analysis as JSON, schema fusescope.analysis/1: a contract with scripts outside the project. Times in
+// microseconds.
 #include "core/report/report.h"
 
 #include "core/base/json_writer.h"
@@ -11,52 +12,59 @@ namespace {
 
 double us(double ns) { return ns / 1e3; }
 
-template <class List> void strings(JsonWriter &w, std::string_view key, const List &list) {
+template <class List> void strings(JsonWriter& w, std::string_view key, const List& list) {
     w.key(key).beginArray();
-    for (const auto &text : list) w.value(text);
+    for (const auto& text : list) w.value(text);
     w.endArray();
 }
 
-void range(JsonWriter &w, std::string_view key, const Range &ns) {
+void range(JsonWriter& w, std::string_view key, const Range& ns) {
     w.key(key).beginObject();
     w.member("low", us(ns.low)).member("expected", us(ns.expected)).member("high", us(ns.high));
     w.endObject();
 }
 
 // -1 and "" stand for "not known from these files" and become null.
-void known(JsonWriter &w, std::string_view key, std::int64_t n) {
+void known(JsonWriter& w, std::string_view key, std::int64_t n) {
     w.key(key);
-    if (n < 0) w.null();
-    else w.value(n);
+    if (n < 0)
+        w.null();
+    else
+        w.value(n);
 }
-void known(JsonWriter &w, std::string_view key, const std::string &text) {
+void known(JsonWriter& w, std::string_view key, const std::string& text) {
     w.key(key);
-    if (text.empty()) w.null();
-    else w.value(text);
+    if (text.empty())
+        w.null();
+    else
+        w.value(text);
 }
-void knownBool(JsonWriter &w, std::string_view key, int tristate) {
+void knownBool(JsonWriter& w, std::string_view key, int tristate) {
     w.key(key);
-    if (tristate < 0) w.null();
-    else w.value(tristate == 1);
+    if (tristate < 0)
+        w.null();
+    else
+        w.value(tristate == 1);
 }
 
-void problem(JsonWriter &w, std::string_view kind, std::uint64_t count, std::uint64_t offset, std::string_view message) {
+void problem(JsonWriter& w, std::string_view kind, std::uint64_t count, std::uint64_t offset,
+             std::string_view message) {
     w.beginObject();
     w.member("kind", kind).member("count", count).member("first_offset", offset).member("message", message);
     w.endObject();
 }
 
-void writeTrace(JsonWriter &w, const Analysis &a) {
-    const TraceStore &trace = *a.trace;
+void writeTrace(JsonWriter& w, const Analysis& a) {
+    const TraceStore& trace = *a.trace;
     w.key("trace").beginObject();
     w.member("events", trace.counts.total).member("slices", static_cast<std::uint64_t>(trace.slices.size()));
     w.member("kernels", static_cast<std::uint64_t>(trace.kernels.size())).member("bytes", trace.json_bytes);
     w.member("file_bytes", trace.file_bytes).member("memory_bytes", static_cast<std::uint64_t>(trace.bytes()));
     w.key("problems").beginArray();
-    for (const Problem &p : trace.problems) problem(w, p.kind, p.count, p.first_offset, p.message);
+    for (const Problem& p : trace.problems) problem(w, p.kind, p.count, p.first_offset, p.message);
     w.endArray();
     w.key("steps").beginArray();
-    for (const StepStats &step : a.steps) {
+    for (const StepStats& step : a.steps) {
         w.beginObject();
         w.member("name", step.name).member("wall_us", us(step.wall_ns)).member("gpu_busy_us", us(step.gpu_busy_ns));
         w.member("gpu_idle_us", us(step.gpu_idle_ns)).member("kernel_us", us(step.kernel_ns));
@@ -65,31 +73,39 @@ void writeTrace(JsonWriter &w, const Analysis &a) {
     }
     w.endArray();
     w.key("analysed_step");
-    if (a.step < 0) w.value("all");
-    else w.value(a.steps[static_cast<std::size_t>(a.step)].name);
+    if (a.step < 0)
+        w.value("all");
+    else
+        w.value(a.steps[static_cast<std::size_t>(a.step)].name);
     w.endObject();
 }
 
-void writeDevice(JsonWriter &w, const DeviceSpec &d) {
+void writeDevice(JsonWriter& w, const DeviceSpec& d) {
     w.key("device").beginObject();
     w.member("name", d.name).member("source", nameOf(d.source)).member("bandwidth_Bps", d.bandwidth_Bps);
     w.member("practical_bandwidth_Bps", d.practicalBandwidth());
     w.key("peak_flops").beginObject();
-    const std::pair<const char *, double> peaks[] = {{"bf16_tensor", d.bf16_tensor}, {"fp16_tensor", d.fp16_tensor},
-                                                     {"tf32_tensor", d.tf32_tensor}, {"fp8_tensor", d.fp8_tensor},
-                                                     {"fp32", d.fp32},               {"fp64", d.fp64}};
-    for (const auto &[name, peak] : peaks)
+    const std::pair<const char*, double> peaks[] = {{"bf16_tensor", d.bf16_tensor},
+                                                    {"fp16_tensor", d.fp16_tensor},
+                                                    {"tf32_tensor", d.tf32_tensor},
+                                                    {"fp8_tensor", d.fp8_tensor},
+                                                    {"fp32", d.fp32},
+                                                    {"fp64", d.fp64}};
+    for (const auto& [name, peak] : peaks)
         if (peak > 0) w.member(name, peak);
     w.endObject();
     w.member("ridge_flop_per_byte", d.ridge()).member("launch_us", d.launch_us);
     w.endObject();
 }
 
-void writeKernels(JsonWriter &w, const Analysis &a) {
+void writeKernels(JsonWriter& w, const Analysis& a) {
     w.key("kernels").beginArray();
-    for (const KernelSummary &k : a.kernels) {
+    for (const KernelSummary& k : a.kernels) {
         w.beginObject();
-        w.member("name", k.name).member("class", nameOf(k.kind)).member("calls", k.calls).member("total_us", us(k.total_ns));
+        w.member("name", k.name)
+            .member("class", nameOf(k.kind))
+            .member("calls", k.calls)
+            .member("total_us", us(k.total_ns));
         w.member("avg_us", us(k.total_ns / k.calls)).member("min_us", us(k.min_ns)).member("max_us", us(k.max_ns));
         w.member("launch_overhead_share", k.launch_overhead_share);
         w.endObject();
@@ -97,14 +113,14 @@ void writeKernels(JsonWriter &w, const Analysis &a) {
     w.endArray();
 }
 
-void writeLink(JsonWriter &w, const Analysis &a) {
-    const Link &link = a.link;
+void writeLink(JsonWriter& w, const Analysis& a) {
+    const Link& link = a.link;
     const auto share = [&](double ns) { return link.kernel_ns > 0 ? ns / link.kernel_ns : 0.0; };
     w.key("link").beginObject();
     w.member("kernel_time_us", us(link.kernel_ns)).member("op_share", share(link.op_ns));
     w.member("module_share", share(link.module_ns)).member("graph_share", share(link.graph_ns));
     w.key("unlinked").beginArray();
-    for (const Unlinked &u : link.unlinked) {
+    for (const Unlinked& u : link.unlinked) {
         w.beginObject();
         w.member("reason", u.reason).member("time_us", us(u.time_ns)).member("kernels", u.kernels);
         w.endObject();
@@ -113,18 +129,20 @@ void writeLink(JsonWriter &w, const Analysis &a) {
     w.endObject();
 }
 
-void writeOps(JsonWriter &w, const Analysis &a) {
+void writeOps(JsonWriter& w, const Analysis& a) {
     w.key("ops").beginArray();
-    for (const OpSummary &op : a.ops) {
+    for (const OpSummary& op : a.ops) {
         w.beginObject();
         w.member("op", op.op).member("module_type", op.module_type).member("direction", nameOf(op.direction));
         w.member("class", nameOf(op.kind)).member("calls", op.calls).member("kernels", op.kernels_count);
         w.member("time_us", us(op.time_ns));
         const bool flops = op.cost.flops_known, bytes = op.cost.bytes_known;
-        const auto figure = [&](const char *key, bool is_known, double value) {
+        const auto figure = [&](const char* key, bool is_known, double value) {
             w.key(key);
-            if (is_known) w.value(value);
-            else w.null(); // unknown is not zero
+            if (is_known)
+                w.value(value);
+            else
+                w.null(); // unknown is not zero
         };
         figure("flops", flops, op.cost.flops);
         figure("bytes", bytes, op.cost.bytes());
@@ -132,15 +150,17 @@ void writeOps(JsonWriter &w, const Analysis &a) {
         figure("achieved_flops", flops, op.achievedFlops());
         figure("achieved_Bps", bytes, op.achievedBps());
         w.key("bound");
-        if (op.bound == Bound::Unknown) w.null();
-        else w.value(nameOf(op.bound));
+        if (op.bound == Bound::Unknown)
+            w.null();
+        else
+            w.value(nameOf(op.bound));
         w.member("coverage", op.coverage);
         w.endObject();
     }
     w.endArray();
 }
 
-void writeModel(JsonWriter &w, const ModelFacts &m) {
+void writeModel(JsonWriter& w, const ModelFacts& m) {
     w.key("model").beginObject();
     known(w, "layers", m.layers);
     known(w, "hidden", m.hidden);
@@ -160,8 +180,8 @@ void writeModel(JsonWriter &w, const ModelFacts &m) {
     w.endObject();
 }
 
-void writeFinding(JsonWriter &w, const Finding &f) {
-    const CatalogEntry &entry = catalogEntry(f.pattern);
+void writeFinding(JsonWriter& w, const Finding& f) {
+    const CatalogEntry& entry = catalogEntry(f.pattern);
     w.beginObject();
     w.member("id", f.id).member("pattern", idOf(f.pattern)).member("state", nameOf(f.state));
     w.key("signals").beginArray();
@@ -173,13 +193,15 @@ void writeFinding(JsonWriter &w, const Finding &f) {
     w.member("time_us_per_step", us(f.time_ns)).member("predicted_us_per_step", us(f.predicted_ns.expected));
     range(w, "predicted_us_range", f.predicted_ns);
     range(w, "saving_us_per_step", f.saving_ns);
-    w.member("step_share", f.step_share).member("verdict", nameOf(f.verdict)).member("time_estimated", f.time_estimated);
+    w.member("step_share", f.step_share)
+        .member("verdict", nameOf(f.verdict))
+        .member("time_estimated", f.time_estimated);
     w.member("bytes_now", f.bytes_now).member("bytes_fused", f.bytes_fused);
     strings(w, "reasons", f.reasons);
     w.member("formula", entry.formula).member("numerics", entry.numerics).member("change", entry.change);
     known(w, "article_gain", entry.article_gain);
     w.key("existing").beginArray();
-    for (const ExistingSolution &e : entry.existing) {
+    for (const ExistingSolution& e : entry.existing) {
         w.beginObject();
         w.member("name", e.name).member("note", e.note);
         w.endObject();
@@ -193,22 +215,24 @@ void writeFinding(JsonWriter &w, const Finding &f) {
 
 } // namespace
 
-std::string analysisJson(const Analysis &a) {
+std::string analysisJson(const Analysis& a) {
     JsonWriter w(1);
     w.beginObject();
     w.member("schema", "fusescope.analysis/1");
     strings(w, "files", a.files);
     w.key("file_errors").beginArray();
-    for (const Error &error : a.file_errors) w.value(error.message());
+    for (const Error& error : a.file_errors) w.value(error.message());
     w.endArray();
-    if (a.trace) writeTrace(w, a);
-    else w.key("trace").null();
+    if (a.trace)
+        writeTrace(w, a);
+    else
+        w.key("trace").null();
     if (a.graph) {
         w.key("graph").beginObject();
         w.member("format", a.graph->format).member("producer", a.graph->producer);
         w.member("nodes", static_cast<std::uint64_t>(a.graph->ops.nodes.size()));
         w.key("problems").beginArray();
-        for (const GraphProblem &p : a.graph->problems) problem(w, p.kind, p.count, 0, p.message);
+        for (const GraphProblem& p : a.graph->problems) problem(w, p.kind, p.count, 0, p.message);
         w.endArray();
         w.endObject();
     } else {
@@ -220,7 +244,7 @@ std::string analysisJson(const Analysis &a) {
     writeOps(w, a);
     writeModel(w, a.model);
     w.key("findings").beginArray();
-    for (const Finding &f : a.findings) writeFinding(w, f);
+    for (const Finding& f : a.findings) writeFinding(w, f);
     w.endArray();
     w.key("plan").beginObject();
     strings(w, "findings", a.plan.findings);

@@ -6,6 +6,6 @@
 
 namespace fusescope {
 
-[[nodiscard]] LayoutResult layoutWithHelper(const LayoutRequest &request);
+[[nodiscard]] LayoutResult layoutWithHelper(const LayoutRequest& request);
 
 } // namespace fusescope

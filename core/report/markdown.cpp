@@ -71,12 +71,11 @@ void findings(const Analysis& a, std::string& out) {
         std::string signals;
         for (const int s : f.signals) signals += (signals.empty() ? "" : " ") + std::to_string(s);
         const bool fused = f.verdict == Verdict::AlreadyFused;
-        out +=
-            fmt::format("| {} {} | {} | {} | {} | {} | {} | {} | {} |\n", md(catalogEntry(f.pattern).title), code(f.id),
-                        nameOf(f.verdict), f.instances.size(),
-                        f.kernels_now > 0 ? formatMean(f.kernels_now) + " → " + formatMean(f.kernels_fused) : "–",
-                        f.time_ns > 0 ? formatDuration(f.time_ns) : "–", fused ? "–" : rangeText(f.saving_ns),
-                        f.step_share > 0 ? shareText(f.step_share) : "–", signals);
+        out += fmt::format("| {} {} | {} | {} | {} | {} | {} | {} | {} |\n", md(catalogEntry(f.pattern).title),
+                           code(f.id), nameOf(f.verdict), f.instances.size(),
+                           f.kernels_now > 0 ? formatMean(f.kernels_now) + " → " + formatMean(f.kernels_fused) : "–",
+                           f.time_ns > 0 ? formatDuration(f.time_ns) : "–", fused ? "–" : rangeText(f.saving_ns),
+                           f.step_share > 0 ? shareText(f.step_share) : "–", signals);
     }
 }
 

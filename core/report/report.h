@@ -10,13 +10,13 @@
 
 namespace fusescope {
 
-[[nodiscard]] std::string analysisJson(const Analysis &analysis); // schema fusescope.analysis/1, design.md section 5
-[[nodiscard]] std::string analysisMarkdown(const Analysis &analysis);
-using LayoutFunction = std::function<LayoutResult(const LayoutRequest &)>;
+[[nodiscard]] std::string analysisJson(const Analysis& analysis); // schema fusescope.analysis/1, design.md section 5
+[[nodiscard]] std::string analysisMarkdown(const Analysis& analysis);
+using LayoutFunction = std::function<LayoutResult(const LayoutRequest&)>;
 // One self-contained file: findings, pictures (SVG), tables; light and dark by the reader's preference.
-[[nodiscard]] std::string analysisHtml(const Analysis &analysis, const LayoutFunction &layout);
+[[nodiscard]] std::string analysisHtml(const Analysis& analysis, const LayoutFunction& layout);
 // torchinfo-like table: module, type, output shape, parameters, FLOPs, share of time.
-[[nodiscard]] std::string graphSummary(const Analysis &analysis);
-[[nodiscard]] std::string graphJson(const ModelGraph &graph); // fusescope.graph/1
+[[nodiscard]] std::string graphSummary(const Analysis& analysis);
+[[nodiscard]] std::string graphJson(const ModelGraph& graph); // fusescope.graph/1
 
 } // namespace fusescope

@@ -22,8 +22,10 @@ struct Lanes {
         std::size_t lane = 0;
         while (lane < busy_until.size() && busy_until[lane] > ts) ++lane;
         if (lane == busy_until.size()) {
-            if (lane + 1 >= kMaxDepth) lane = kMaxDepth - 1;
-            else busy_until.push_back(0);
+            if (lane + 1 >= kMaxDepth)
+                lane = kMaxDepth - 1;
+            else
+                busy_until.push_back(0);
         }
         if (lane < busy_until.size()) busy_until[lane] = std::max(end, busy_until[lane]);
         return static_cast<std::uint16_t>(lane);
@@ -44,7 +46,7 @@ bool encloses(std::int64_t outer_end, std::int64_t ts, std::int64_t end) {
 }
 
 // Takes off the stack what ended before [ts, end) begins, or so little after that it is a neighbour, not a parent.
-void closeBefore(const TraceStore &store, std::vector<SliceId> &stack, std::int64_t ts, std::int64_t end) {
+void closeBefore(const TraceStore& store, std::vector<SliceId>& stack, std::int64_t ts, std::int64_t end) {
     while (!stack.empty()) {
         const std::int64_t outer_end = store.endOf(stack.back());
         if (outer_end > ts && (encloses(outer_end, ts, end) || between(ts, outer_end) > kOverrunNs)) return;
@@ -54,20 +56,20 @@ void closeBefore(const TraceStore &store, std::vector<SliceId> &stack, std::int6
 
 } // namespace
 
-void nestSlices(TraceStore &store) {
-    SliceTable &s = store.slices;
+void nestSlices(TraceStore& store) {
+    SliceTable& s = store.slices;
     s.depth.assign(s.size(), 0);
     s.parent.assign(s.size(), SliceId{});
     std::vector<std::vector<SliceId>> open(store.tracks.size()); // per host track: enclosing slices, outermost first
     std::vector<Lanes> lanes(store.tracks.size());
     for (std::size_t row = 0; row < s.size(); ++row) {
         const std::size_t t = s.track[row].index();
-        Track &track = store.tracks[t];
+        Track& track = store.tracks[t];
         const std::int64_t ts = s.ts[row], end = ts + s.dur[row];
         if (track.kind == TrackKind::GpuStream || track.kind == TrackKind::GpuAnnotation) {
             s.depth[row] = lanes[t].place(ts, end);
         } else {
-            std::vector<SliceId> &stack = open[t];
+            std::vector<SliceId>& stack = open[t];
             closeBefore(store, stack, ts, end);
             // A partial overlap beyond the tolerance is a sibling a row further down, so that neither hides the other.
             SliceId parent = stack.empty() ? SliceId{} : stack.back();
@@ -83,8 +85,8 @@ void nestSlices(TraceStore &store) {
     }
 }
 
-void assignSteps(TraceStore &store) {
-    SliceTable &s = store.slices;
+void assignSteps(TraceStore& store) {
+    SliceTable& s = store.slices;
     s.step.assign(s.size(), -1);
     constexpr std::string_view kPrefix = "ProfilerStep#";
     constexpr std::size_t kMaxSteps = 32767;
@@ -104,7 +106,7 @@ void assignSteps(TraceStore &store) {
 
     const auto stepAt = [&](std::int64_t t) -> std::int16_t {
         const auto after = std::upper_bound(store.steps.begin(), store.steps.end(), t,
-                                            [](std::int64_t time, const Step &step) { return time < step.begin; });
+                                            [](std::int64_t time, const Step& step) { return time < step.begin; });
         if (after == store.steps.begin()) return -1;
         const auto at = static_cast<std::size_t>(after - store.steps.begin()) - 1;
         return t < store.steps[at].end || t == store.steps[at].begin ? static_cast<std::int16_t>(at) : std::int16_t{-1};

@@ -9,7 +9,7 @@
 namespace fusescope {
 namespace {
 
-template <class T> void permute(std::vector<T> &column, const std::vector<std::uint32_t> &order) {
+template <class T> void permute(std::vector<T>& column, const std::vector<std::uint32_t>& order) {
     std::vector<T> sorted;
     sorted.reserve(order.size());
     for (const std::uint32_t row : order) sorted.push_back(column[row]);
@@ -18,7 +18,7 @@ template <class T> void permute(std::vector<T> &column, const std::vector<std::u
 
 // Rows by (ts, -dur, file order). A radix sort over the times' own range: files hold many sorted runs in no order, of
 // which a comparison sort makes nothing.
-std::vector<std::uint32_t> sortedOrder(const SliceTable &s) {
+std::vector<std::uint32_t> sortedOrder(const SliceTable& s) {
     struct Key {
         std::uint64_t ts;
         std::uint32_t row;
@@ -38,14 +38,14 @@ std::vector<std::uint32_t> sortedOrder(const SliceTable &s) {
     }
     for (unsigned shift = 0; shift < 64 && (used >> shift) != 0; shift += kBits) {
         std::array<std::uint32_t, kBuckets> start{};
-        for (const Key &key : keys) ++start[(key.ts >> shift) % kBuckets];
+        for (const Key& key : keys) ++start[(key.ts >> shift) % kBuckets];
         std::uint32_t sum = 0;
-        for (std::uint32_t &count : start) {
+        for (std::uint32_t& count : start) {
             const std::uint32_t before = sum;
             sum += count;
             count = before;
         }
-        for (const Key &key : keys) scratch[start[(key.ts >> shift) % kBuckets]++] = key;
+        for (const Key& key : keys) scratch[start[(key.ts >> shift) % kBuckets]++] = key;
         keys.swap(scratch);
     }
     for (std::size_t i = 0; i < n; ++i) order[i] = keys[i].row;
@@ -54,7 +54,8 @@ std::vector<std::uint32_t> sortedOrder(const SliceTable &s) {
         std::size_t end = begin + 1;
         while (end < n && keys[end].ts == keys[begin].ts) ++end;
         if (end - begin > 1)
-            std::stable_sort(order.begin() + static_cast<std::ptrdiff_t>(begin), order.begin() + static_cast<std::ptrdiff_t>(end),
+            std::stable_sort(order.begin() + static_cast<std::ptrdiff_t>(begin),
+                             order.begin() + static_cast<std::ptrdiff_t>(end),
                              [&](std::uint32_t a, std::uint32_t b) { return s.dur[a] > s.dur[b]; });
         begin = end;
     }
@@ -63,8 +64,8 @@ std::vector<std::uint32_t> sortedOrder(const SliceTable &s) {
 
 } // namespace
 
-void clampDurations(TraceStore &store, TraceBuilder &problems) {
-    SliceTable &s = store.slices;
+void clampDurations(TraceStore& store, TraceBuilder& problems) {
+    SliceTable& s = store.slices;
     std::int64_t begin = std::numeric_limits<std::int64_t>::max(), end = std::numeric_limits<std::int64_t>::min();
     for (std::size_t row = 0; row < s.size(); ++row) {
         if (s.dur[row] < 0) {
@@ -72,11 +73,13 @@ void clampDurations(TraceStore &store, TraceBuilder &problems) {
             s.dur[row] = 0;
         }
         if (s.ts[row] == 0 && s.dur[row] == 0) {
-            problems.problem("untimed", s.args_offset[row], "an event has neither time nor duration; it is listed but not drawn");
+            problems.problem("untimed", s.args_offset[row],
+                             "an event has neither time nor duration; it is listed but not drawn");
             continue;
         }
         // Keeps every end representable.
-        if (s.ts[row] > std::numeric_limits<std::int64_t>::max() - s.dur[row]) s.dur[row] = std::numeric_limits<std::int64_t>::max() - s.ts[row];
+        if (s.ts[row] > std::numeric_limits<std::int64_t>::max() - s.dur[row])
+            s.dur[row] = std::numeric_limits<std::int64_t>::max() - s.ts[row];
         begin = std::min(begin, s.ts[row]);
         end = std::max(end, s.ts[row] + s.dur[row]);
     }
@@ -84,8 +87,8 @@ void clampDurations(TraceStore &store, TraceBuilder &problems) {
     store.end = begin <= end ? end : 0;
 }
 
-void sortSlices(TraceStore &store) {
-    SliceTable &s = store.slices;
+void sortSlices(TraceStore& store) {
+    SliceTable& s = store.slices;
     const std::vector<std::uint32_t> order = sortedOrder(s);
     permute(s.ts, order);
     permute(s.dur, order);
@@ -103,7 +106,7 @@ void sortSlices(TraceStore &store) {
     kernel_order.reserve(store.kernels.size());
     copy_order.reserve(store.copies.size());
     op_order.reserve(store.cpu_ops.size());
-    const auto follow = [&](std::size_t row, std::vector<std::uint32_t> &side_order, std::vector<SliceId> &slice_of) {
+    const auto follow = [&](std::size_t row, std::vector<std::uint32_t>& side_order, std::vector<SliceId>& slice_of) {
         const std::uint32_t old = s.detail[row];
         slice_of[old] = SliceId(row);
         s.detail[row] = static_cast<std::uint32_t>(side_order.size());
@@ -118,7 +121,7 @@ void sortSlices(TraceStore &store) {
         default: follow(row, op_order, store.cpu_ops.slice); break;
         }
     }
-    KernelTable &k = store.kernels;
+    KernelTable& k = store.kernels;
     permute(k.slice, kernel_order);
     permute(k.device, kernel_order);
     permute(k.stream, kernel_order);
@@ -133,7 +136,7 @@ void sortSlices(TraceStore &store) {
     permute(store.copies.device, copy_order);
     permute(store.copies.stream, copy_order);
     permute(store.copies.bytes, copy_order);
-    CpuOpTable &o = store.cpu_ops;
+    CpuOpTable& o = store.cpu_ops;
     permute(o.slice, op_order);
     permute(o.sequence, op_order);
     permute(o.fwd_thread, op_order);

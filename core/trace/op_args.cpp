@@ -11,17 +11,17 @@ namespace {
 constexpr std::size_t kMaxArgs = 4096, kMaxList = 1 << 16, kMaxRank = 64;
 
 // One parser per thread: each keeps its buffers between calls.
-simdjson::dom::parser &parser() {
+simdjson::dom::parser& parser() {
     thread_local simdjson::dom::parser p;
     return p;
 }
 
-bool isDims(const simdjson::dom::array &array) { // [] and [1, 2]: sizes; [[..], ..]: a list of tensors
+bool isDims(const simdjson::dom::array& array) { // [] and [1, 2]: sizes; [[..], ..]: a list of tensors
     for (const auto element : array) return element.is_int64() || element.is_uint64();
     return true;
 }
 
-std::vector<std::int64_t> integers(const simdjson::dom::array &array) {
+std::vector<std::int64_t> integers(const simdjson::dom::array& array) {
     std::vector<std::int64_t> out;
     for (const auto element : array) {
         std::int64_t n = 0;
@@ -56,25 +56,25 @@ ArgKind kindOf(std::string_view type) {
 
 } // namespace
 
-std::vector<OpArg> parseOpArgs(const TraceStore &store, CpuOpId op) {
+std::vector<OpArg> parseOpArgs(const TraceStore& store, CpuOpId op) {
     std::vector<OpArg> args;
     if (op.index() >= store.cpu_ops.size()) return args;
     const auto text = [&](StringId id) { return store.strings.view(id); };
     const std::size_t row = op.index();
-    const auto at = [&](std::size_t i) -> OpArg & {
+    const auto at = [&](std::size_t i) -> OpArg& {
         if (args.size() <= i) args.resize(i + 1);
         return args[i];
     };
-    forEach(text(store.cpu_ops.types[row]), [&](std::size_t i, const element &item) {
+    forEach(text(store.cpu_ops.types[row]), [&](std::size_t i, const element& item) {
         std::string_view type;
         if (item.get(type) != simdjson::SUCCESS) return;
         at(i).kind = kindOf(type);
         at(i).tensor.dtype = dtypeFromTraceName(type);
     });
-    forEach(text(store.cpu_ops.dims[row]), [&](std::size_t i, const element &item) {
+    forEach(text(store.cpu_ops.dims[row]), [&](std::size_t i, const element& item) {
         array dims;
         if (item.get(dims) != simdjson::SUCCESS) return;
-        OpArg &arg = at(i);
+        OpArg& arg = at(i);
         if (arg.kind == ArgKind::TensorList || !isDims(dims)) {
             arg.kind = ArgKind::TensorList;
             for (const element tensor : dims) {
@@ -87,7 +87,7 @@ std::vector<OpArg> parseOpArgs(const TraceStore &store, CpuOpId op) {
             arg.tensor.sizes = integers(dims);
         }
     });
-    forEach(text(store.cpu_ops.strides[row]), [&](std::size_t i, const element &item) {
+    forEach(text(store.cpu_ops.strides[row]), [&](std::size_t i, const element& item) {
         array strides;
         if (item.get(strides) != simdjson::SUCCESS || i >= args.size()) return;
         if (args[i].kind == ArgKind::TensorList) {

@@ -10,6 +10,6 @@
 namespace fusescope {
 
 // Empty when the trace has no shapes for this row. Views point into store.strings.
-[[nodiscard]] std::vector<OpArg> parseOpArgs(const TraceStore &store, CpuOpId op);
+[[nodiscard]] std::vector<OpArg> parseOpArgs(const TraceStore& store, CpuOpId op);
 
 } // namespace fusescope

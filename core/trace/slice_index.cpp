@@ -21,7 +21,7 @@ struct Row {
 } // namespace
 
 struct SliceIndex::Impl {
-    const TraceStore *store = nullptr;
+    const TraceStore* store = nullptr;
     std::vector<std::vector<Row>> rows; // [track][depth]
 
     std::uint32_t longer(std::uint32_t a, std::uint32_t b) const {
@@ -30,7 +30,7 @@ struct SliceIndex::Impl {
         if (b == none) return a;
         return store->slices.dur[a] >= store->slices.dur[b] ? a : b;
     }
-    std::uint32_t longestOf(const Row &row, std::size_t from, std::size_t to) const { // positions [from, to)
+    std::uint32_t longestOf(const Row& row, std::size_t from, std::size_t to) const { // positions [from, to)
         std::uint32_t best = SliceId::kNone;
         while (from < to && from % kBlock != 0) best = longer(best, row.slices[from++]);
         while (to > from && to % kBlock != 0 && to != row.slices.size()) best = longer(best, row.slices[--to]);
@@ -42,7 +42,7 @@ struct SliceIndex::Impl {
         }
         return best;
     }
-    std::int64_t busyOf(const Row &row, std::size_t from, std::size_t to) const { // positions [from, to)
+    std::int64_t busyOf(const Row& row, std::size_t from, std::size_t to) const { // positions [from, to)
         const auto sum = [&](std::size_t a, std::size_t b) {
             std::uint64_t total = 0; // unsigned: hostile durations may overflow
             for (; a < b; ++a) total += static_cast<std::uint64_t>(store->slices.dur[row.slices[a]]);
@@ -53,11 +53,11 @@ struct SliceIndex::Impl {
         return static_cast<std::int64_t>(sum(from, first * kBlock) + static_cast<std::uint64_t>(row.before[last]) -
                                          static_cast<std::uint64_t>(row.before[first]) + sum(last * kBlock, to));
     }
-    void build(Row &row) const {
+    void build(Row& row) const {
         row.blocks = (row.slices.size() + kBlock - 1) / kBlock;
         row.tree.assign(2 * row.blocks, SliceId::kNone);
         for (std::size_t i = 0; i < row.slices.size(); ++i) {
-            std::uint32_t &leaf = row.tree[row.blocks + i / kBlock];
+            std::uint32_t& leaf = row.tree[row.blocks + i / kBlock];
             leaf = longer(leaf, row.slices[i]);
         }
         row.before.reserve(row.blocks + 1);
@@ -69,18 +69,19 @@ struct SliceIndex::Impl {
         row.before.push_back(static_cast<std::int64_t>(total));
         for (std::size_t n = row.blocks; n-- > 1;) row.tree[n] = longer(row.tree[2 * n], row.tree[2 * n + 1]);
     }
-    const Row *row(TrackId track, std::uint16_t depth) const {
+    const Row* row(TrackId track, std::uint16_t depth) const {
         if (track.index() >= rows.size() || depth >= rows[track.index()].size()) return nullptr;
         return &rows[track.index()][depth];
     }
     // First position whose start is >= t.
-    std::size_t lower(const Row &row, std::int64_t t) const {
-        return static_cast<std::size_t>(std::lower_bound(row.slices.begin(), row.slices.end(), t,
-                                                         [&](std::uint32_t s, std::int64_t time) { return store->slices.ts[s] < time; }) -
-                                        row.slices.begin());
+    std::size_t lower(const Row& row, std::int64_t t) const {
+        return static_cast<std::size_t>(
+            std::lower_bound(row.slices.begin(), row.slices.end(), t,
+                             [&](std::uint32_t s, std::int64_t time) { return store->slices.ts[s] < time; }) -
+            row.slices.begin());
     }
     // Steps back over a few slices without duration in front of a position.
-    std::size_t beforeTicks(const Row &row, std::size_t position) const {
+    std::size_t beforeTicks(const Row& row, std::size_t position) const {
         constexpr std::size_t kMaxTicks = 64;
         std::size_t at = position;
         while (at > 0 && position - at < kMaxTicks && store->slices.dur[row.slices[at - 1]] == 0) --at;
@@ -88,30 +89,32 @@ struct SliceIndex::Impl {
     }
 };
 
-SliceIndex::SliceIndex(const TraceStore &store) : impl_(std::make_unique<Impl>()) {
+SliceIndex::SliceIndex(const TraceStore& store) : impl_(std::make_unique<Impl>()) {
     impl_->store = &store;
     impl_->rows.resize(store.tracks.size());
     for (std::size_t t = 0; t < store.tracks.size(); ++t) impl_->rows[t].resize(store.tracks[t].depths);
     for (std::size_t s = 0; s < store.slices.size(); ++s) {
         if (store.slices.ts[s] == 0 && store.slices.dur[s] == 0) continue; // untimed: has no place on the axis
-        impl_->rows[store.slices.track[s].index()][store.slices.depth[s]].slices.push_back(static_cast<std::uint32_t>(s));
+        impl_->rows[store.slices.track[s].index()][store.slices.depth[s]].slices.push_back(
+            static_cast<std::uint32_t>(s));
     }
-    for (auto &track : impl_->rows)
-        for (Row &row : track) impl_->build(row);
+    for (auto& track : impl_->rows)
+        for (Row& row : track) impl_->build(row);
 }
 SliceIndex::~SliceIndex() = default;
-SliceIndex::SliceIndex(SliceIndex &&) noexcept = default;
-SliceIndex &SliceIndex::operator=(SliceIndex &&) noexcept = default;
+SliceIndex::SliceIndex(SliceIndex&&) noexcept = default;
+SliceIndex& SliceIndex::operator=(SliceIndex&&) noexcept = default;
 
 void SliceIndex::query(TrackId track, std::uint16_t depth, std::int64_t t0, std::int64_t t1, int pixels,
-                       std::vector<LodSpan> &out) const {
-    const Row *row = impl_->row(track, depth);
+                       std::vector<LodSpan>& out) const {
+    const Row* row = impl_->row(track, depth);
     if (row == nullptr || row->slices.empty() || t1 <= t0 || pixels <= 0) return;
-    const TraceStore &store = *impl_->store;
+    const TraceStore& store = *impl_->store;
     const auto endOf = [&](std::uint32_t s) { return store.slices.ts[s] + store.slices.dur[s]; };
     // Unsigned: a hostile range may span more than int64's positive half.
     const std::uint64_t range = static_cast<std::uint64_t>(t1) - static_cast<std::uint64_t>(t0);
-    const auto pixel = static_cast<std::int64_t>(std::max<std::uint64_t>(1, range / static_cast<std::uint64_t>(pixels)));
+    const auto pixel =
+        static_cast<std::int64_t>(std::max<std::uint64_t>(1, range / static_cast<std::uint64_t>(pixels)));
     std::size_t i = impl_->lower(*row, t0);
     // What began before the range and reaches into it; ticks of no length may lie on top of it.
     const std::size_t before = impl_->beforeTicks(*row, i);
@@ -120,7 +123,8 @@ void SliceIndex::query(TrackId track, std::uint16_t depth, std::int64_t t0, std:
             --i;
         } else {
             const std::uint32_t s = row->slices[before - 1];
-            out.push_back({store.slices.ts[s], endOf(s), SliceId(s), 1, depth, static_cast<std::uint32_t>(before - 1), store.slices.dur[s]});
+            out.push_back({store.slices.ts[s], endOf(s), SliceId(s), 1, depth, static_cast<std::uint32_t>(before - 1),
+                           store.slices.dur[s]});
         }
     }
     while (i < row->slices.size()) {
@@ -133,28 +137,32 @@ void SliceIndex::query(TrackId track, std::uint16_t depth, std::int64_t t0, std:
             continue;
         }
         // Everything that begins within this pixel, up to the first slice that is wide enough to be drawn alone.
-        const std::int64_t until = begin > std::numeric_limits<std::int64_t>::max() - pixel ? std::numeric_limits<std::int64_t>::max() : begin + pixel;
+        const std::int64_t until = begin > std::numeric_limits<std::int64_t>::max() - pixel
+                                       ? std::numeric_limits<std::int64_t>::max()
+                                       : begin + pixel;
         std::size_t j = std::min(impl_->lower(*row, std::min(until, t1)), row->slices.size());
         if (j <= i) j = i + 1;
         const std::uint32_t last = row->slices[j - 1];
         if (j - i > 1 && store.slices.dur[last] >= pixel) --j;
         const std::uint32_t longest = impl_->longestOf(*row, i, j);
-        out.push_back({begin, std::max(endOf(row->slices[j - 1]), endOf(longest)), SliceId(longest), static_cast<std::uint32_t>(j - i), depth,
-                       static_cast<std::uint32_t>(i), impl_->busyOf(*row, i, j)});
+        out.push_back({begin, std::max(endOf(row->slices[j - 1]), endOf(longest)), SliceId(longest),
+                       static_cast<std::uint32_t>(j - i), depth, static_cast<std::uint32_t>(i),
+                       impl_->busyOf(*row, i, j)});
         i = j;
     }
 }
 
 SliceId SliceIndex::inRow(TrackId track, std::uint16_t depth, std::size_t position) const noexcept {
-    const Row *row = impl_->row(track, depth);
+    const Row* row = impl_->row(track, depth);
     return row != nullptr && position < row->slices.size() ? SliceId(row->slices[position]) : SliceId();
 }
 
 SliceId SliceIndex::at(TrackId track, std::uint16_t depth, std::int64_t t, std::int64_t tolerance) const {
-    const Row *row = impl_->row(track, depth);
+    const Row* row = impl_->row(track, depth);
     if (row == nullptr || row->slices.empty()) return {};
-    const TraceStore &store = *impl_->store;
-    const std::size_t after = impl_->lower(*row, t == std::numeric_limits<std::int64_t>::max() ? t : t + 1); // first that begins later
+    const TraceStore& store = *impl_->store;
+    const std::size_t after =
+        impl_->lower(*row, t == std::numeric_limits<std::int64_t>::max() ? t : t + 1); // first that begins later
     const auto distance = [&](std::uint32_t s) -> std::int64_t {
         const std::int64_t begin = store.slices.ts[s], end = begin + store.slices.dur[s];
         if (t < begin) return begin - t;
@@ -166,7 +174,8 @@ SliceId SliceIndex::at(TrackId track, std::uint16_t depth, std::int64_t t, std::
     for (std::size_t i = before >= 1 ? before - 1 : 0; i < std::min(after + 1, row->slices.size()); ++i) {
         const std::int64_t d = distance(row->slices[i]);
         if (d > best_distance) continue;
-        if (best.valid() && d == best_distance && store.slices.dur[row->slices[i]] >= store.slices.dur[best.index()]) continue;
+        if (best.valid() && d == best_distance && store.slices.dur[row->slices[i]] >= store.slices.dur[best.index()])
+            continue;
         best = SliceId(row->slices[i]);
         best_distance = d;
     }

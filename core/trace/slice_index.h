@@ -23,14 +23,14 @@ struct LodSpan {
 
 class SliceIndex {
 public:
-    explicit SliceIndex(const TraceStore &store);
+    explicit SliceIndex(const TraceStore& store);
     ~SliceIndex();
-    SliceIndex(SliceIndex &&) noexcept;
-    SliceIndex &operator=(SliceIndex &&) noexcept;
+    SliceIndex(SliceIndex&&) noexcept;
+    SliceIndex& operator=(SliceIndex&&) noexcept;
 
     // Appends the spans of one (track, depth) row that meet [t0, t1), in time order, at most about 2 * pixels of them.
     void query(TrackId track, std::uint16_t depth, std::int64_t t0, std::int64_t t1, int pixels,
-               std::vector<LodSpan> &out) const;
+               std::vector<LodSpan>& out) const;
     // Deepest slice at time t with the given depth, invalid if none. tolerance: ns either side.
     [[nodiscard]] SliceId at(TrackId track, std::uint16_t depth, std::int64_t t, std::int64_t tolerance = 0) const;
     // Slice at a position of a row, invalid beyond its end.

@@ -16,8 +16,20 @@
 namespace fusescope {
 
 enum class Category : std::uint8_t {
-    CpuOp, UserAnnotation, GpuUserAnnotation, Kernel, GpuMemcpy, GpuMemset, CudaRuntime, CudaDriver, PythonFunction,
-    Overhead, CudaSync, CudaEvent, TraceSpan, Other,
+    CpuOp,
+    UserAnnotation,
+    GpuUserAnnotation,
+    Kernel,
+    GpuMemcpy,
+    GpuMemset,
+    CudaRuntime,
+    CudaDriver,
+    PythonFunction,
+    Overhead,
+    CudaSync,
+    CudaEvent,
+    TraceSpan,
+    Other,
 };
 [[nodiscard]] std::string_view nameOf(Category category) noexcept; // Kineto's text: "cpu_op", "kernel" ...
 // Runs on the GPU and counts as GPU time: kernel, memcpy, memset (never annotations or sync rows).
@@ -35,7 +47,7 @@ struct Track {
     StringId name;                 // "thread 415 (python3)", "stream 7"
     std::int64_t sort_index = 0;
     std::uint32_t slices = 0;
-    std::uint16_t depths = 0;      // rows needed to draw it
+    std::uint16_t depths = 0; // rows needed to draw it
 };
 
 struct SliceTable { // one row per complete event
@@ -59,9 +71,9 @@ struct KernelTable {
     std::vector<std::int32_t> device;
     std::vector<std::int64_t> stream;
     std::vector<std::array<std::uint32_t, 3>> grid, block;
-    std::vector<std::uint16_t> registers;    // per thread
-    std::vector<std::uint32_t> shared_bytes; // static + dynamic, per block
-    std::vector<std::int16_t> occupancy;     // "est. achieved occupancy %", -1 = not recorded
+    std::vector<std::uint16_t> registers;            // per thread
+    std::vector<std::uint32_t> shared_bytes;         // static + dynamic, per block
+    std::vector<std::int16_t> occupancy;             // "est. achieved occupancy %", -1 = not recorded
     std::vector<std::uint32_t> graph_id, graph_node; // CUDA graph; 0 = launched directly
     [[nodiscard]] std::size_t size() const noexcept { return slice.size(); }
 };
@@ -76,8 +88,8 @@ struct CopyTable { // gpu_memcpy and gpu_memset
 
 struct CpuOpTable { // args as raw JSON text, interned (layers repeat it): parse with parseOpArgs()
     std::vector<SliceId> slice;
-    std::vector<std::int64_t> sequence;    // autograd sequence number, -1 = none
-    std::vector<std::int64_t> fwd_thread;  // "Fwd thread id" (profiler numbering), 0 = none: >0 marks backward
+    std::vector<std::int64_t> sequence;   // autograd sequence number, -1 = none
+    std::vector<std::int64_t> fwd_thread; // "Fwd thread id" (profiler numbering), 0 = none: >0 marks backward
     std::vector<StringId> dims, types, strides, concrete; // invalid = not recorded
     [[nodiscard]] std::size_t size() const noexcept { return slice.size(); }
 };
@@ -85,7 +97,7 @@ struct CpuOpTable { // args as raw JSON text, interned (layers repeat it): parse
 struct Step { // one ProfilerStep#n
     std::string name;
     std::int64_t number = -1;
-    SliceId slice;               // the CPU annotation
+    SliceId slice;                   // the CPU annotation
     std::int64_t begin = 0, end = 0; // CPU range, ns
 };
 
@@ -96,11 +108,11 @@ struct TraceDevice { // one entry of deviceProperties
     std::uint64_t memory_bytes = 0;
 };
 
-struct Problem { // one kind of damage or oddity; nothing is dropped silently
-    std::string kind;              // "truncated", "bad_event", "negative_duration" ...
+struct Problem {      // one kind of damage or oddity; nothing is dropped silently
+    std::string kind; // "truncated", "bad_event", "negative_duration" ...
     std::uint64_t count = 0;
     std::uint64_t first_offset = 0; // byte offset in the (inflated) text
-    std::string message;           // one sentence for the user
+    std::string message;            // one sentence for the user
 };
 
 struct EventCounts {
@@ -122,12 +134,14 @@ struct TraceStore {
     std::string path;
     std::uint64_t file_bytes = 0, json_bytes = 0; // on disk; after inflating
     bool compressed = false;
-    std::int64_t base_time_ns = 0; // baseTimeNanoseconds: absolute = base + ts
+    std::int64_t base_time_ns = 0;   // baseTimeNanoseconds: absolute = base + ts
     std::int64_t begin = 0, end = 0; // over timed slices (untimed ts 0 rows excluded)
     bool with_stack = false, record_shapes = false;
 
     [[nodiscard]] std::string_view nameOf(SliceId id) const noexcept { return strings.view(slices.name[id.index()]); }
-    [[nodiscard]] std::int64_t endOf(SliceId id) const noexcept { return slices.ts[id.index()] + slices.dur[id.index()]; }
+    [[nodiscard]] std::int64_t endOf(SliceId id) const noexcept {
+        return slices.ts[id.index()] + slices.dur[id.index()];
+    }
     [[nodiscard]] std::size_t bytes() const noexcept; // heap bytes held
 };
 

@@ -13,8 +13,8 @@ namespace fusescope::testing {
 struct SyntheticOptions {
     int layers = 4, steps = 2;
     bool trace = true, graph = true, findings = true;
-    bool shuffle_idle = true; // leave the GPU idle at places
-    std::string name_suffix{};  // appended to names of kernels, ops, modules and files: hostile text
+    bool shuffle_idle = true;  // leave the GPU idle at places
+    std::string name_suffix{}; // appended to names of kernels, ops, modules and files: hostile text
 };
 [[nodiscard]] AnalysisPtr syntheticAnalysis(const SyntheticOptions& options = {});
 // The same as a value, to be changed before it is looked at.

@@ -27,29 +27,31 @@ struct Shown {
         panel->show();
         session.setAnalysis(std::move(analysis));
     }
-    [[nodiscard]] GraphCanvas *canvas() const { return panel->findChild<GraphCanvas *>(); }
+    [[nodiscard]] GraphCanvas* canvas() const { return panel->findChild<GraphCanvas*>(); }
     [[nodiscard]] bool settle() const {
         const bool settled = QTest::qWaitFor([this] { return panel->settled(); }, 10000);
         QApplication::processEvents();
         return settled && canvas()->picture();
     }
-    [[nodiscard]] const VisibleGraph &visible() const { return canvas()->picture()->visible; }
+    [[nodiscard]] const VisibleGraph& visible() const { return canvas()->picture()->visible; }
     // A collapsed module that can be opened, and where its box stands.
     [[nodiscard]] int expandable() const {
         for (std::size_t i = 0; i < visible().nodes.size(); ++i)
-            if (visible().nodes[i].kind == VisibleKind::Module && visible().nodes[i].expandable) return static_cast<int>(i);
+            if (visible().nodes[i].kind == VisibleKind::Module && visible().nodes[i].expandable)
+                return static_cast<int>(i);
         return -1;
     }
     [[nodiscard]] QPoint middleOf(int node) const {
-        const LayoutRect &r = canvas()->picture()->layout.boxes[static_cast<std::size_t>(node)];
+        const LayoutRect& r = canvas()->picture()->layout.boxes[static_cast<std::size_t>(node)];
         return canvas()->toWidget({r.x + r.width / 2, r.y + r.height / 2}).toPoint();
     }
 };
 
-int inked(const QImage &image) {
+int inked(const QImage& image) {
     int count = 0;
     for (int x = 0; x < image.width(); x += 2)
-        for (int y = 0; y < image.height(); y += 2) count += image.pixelColor(x, y) != qColor(ColourRole::Background, Theme::Light) ? 1 : 0;
+        for (int y = 0; y < image.height(); y += 2)
+            count += image.pixelColor(x, y) != qColor(ColourRole::Background, Theme::Light) ? 1 : 0;
     return count;
 }
 
@@ -109,8 +111,10 @@ private Q_SLOTS:
         const ModuleId module = s.visible().nodes[static_cast<std::size_t>(node)].module;
         const std::size_t before = s.visible().nodes.size();
         const QPoint at = s.middleOf(node);
-        if (s.canvas()->rect().contains(at)) QTest::mouseDClick(s.canvas(), Qt::LeftButton, {}, at);
-        else s.panel->toggleExpanded(module);
+        if (s.canvas()->rect().contains(at))
+            QTest::mouseDClick(s.canvas(), Qt::LeftButton, {}, at);
+        else
+            s.panel->toggleExpanded(module);
         QVERIFY(!s.panel->settled());
         QVERIFY(s.canvas()->picture()); // the old one stays until the new one is there
         QVERIFY(s.settle());
@@ -137,7 +141,8 @@ private Q_SLOTS:
         s.panel->fit();
         const int node = s.expandable();
         QTest::mouseClick(s.canvas(), Qt::LeftButton, {}, s.middleOf(node));
-        QCOMPARE(s.session.selection().pick, (Pick{PickKind::Module, s.visible().nodes[static_cast<std::size_t>(node)].module.value}));
+        QCOMPARE(s.session.selection().pick,
+                 (Pick{PickKind::Module, s.visible().nodes[static_cast<std::size_t>(node)].module.value}));
         const QImage selected = s.canvas()->grab().toImage();
         QTest::mouseClick(s.canvas(), Qt::LeftButton, {}, {2, s.canvas()->height() - 3});
         QCOMPARE(s.session.selection().pick.kind, PickKind::None);
@@ -150,7 +155,7 @@ private Q_SLOTS:
         QVERIFY(!s.session.analysis()->findings.empty());
         s.session.pick({PickKind::Finding, 0});
         int selected = 0;
-        for (const DrawRect &r : s.canvas()->list().rects) selected += r.emphasis == Emphasis::Selected ? 1 : 0;
+        for (const DrawRect& r : s.canvas()->list().rects) selected += r.emphasis == Emphasis::Selected ? 1 : 0;
         QVERIFY(selected > 0);
         s.panel->zoomToSelection();
         s.canvas()->grab();
@@ -168,7 +173,7 @@ private Q_SLOTS:
         for (int i = 0; i < 120; ++i) s.panel->zoomOut();
         QVERIFY(s.canvas()->scale() > 0);
         QTest::keyClick(s.canvas(), Qt::Key_F);
-        const DrawList &list = s.canvas()->list();
+        const DrawList& list = s.canvas()->list();
         QVERIFY(s.canvas()->toWidget({list.width, list.height}).y() <= s.canvas()->height());
     }
 
@@ -179,7 +184,7 @@ private Q_SLOTS:
         s.panel->focusModule(module);
         QVERIFY(s.settle());
         QCOMPARE(s.canvas()->picture()->state.focus, module);
-        const auto crumbs = s.panel->findChild<Breadcrumb *>()->findChildren<QToolButton *>();
+        const auto crumbs = s.panel->findChild<Breadcrumb*>()->findChildren<QToolButton*>();
         QVERIFY(crumbs.size() >= 2);
         crumbs.front()->click(); // the whole model again
         QVERIFY(s.settle());
@@ -205,7 +210,8 @@ private Q_SLOTS:
     void aDeadOrSillyWorkerIsReplaced() {
         QTemporaryDir dir;
         const AnalysisPtr analysis = testing::syntheticAnalysis();
-        for (const char *script : {"#!/bin/sh\nexit 3\n", "#!/bin/sh\necho nonsense\n", "#!/bin/sh\nkill -9 $$\n", "not a program"}) {
+        for (const char* script :
+             {"#!/bin/sh\nexit 3\n", "#!/bin/sh\necho nonsense\n", "#!/bin/sh\nkill -9 $$\n", "not a program"}) {
             const QString path = dir.filePath(QStringLiteral("worker"));
             QFile::remove(path);
             QFile file(path);
@@ -216,7 +222,7 @@ private Q_SLOTS:
             GraphLayouter layouter;
             layouter.setProgram(path);
             GraphPicturePtr picture;
-            connect(&layouter, &GraphLayouter::finished, this, [&](const GraphPicturePtr &p) { picture = p; });
+            connect(&layouter, &GraphLayouter::finished, this, [&](const GraphPicturePtr& p) { picture = p; });
             layouter.start(analysis->graph, defaultView(*analysis->graph));
             QVERIFY(QTest::qWaitFor([&] { return picture != nullptr; }, 8000));
             QCOMPARE(picture->layout.engine, std::string("layered"));
@@ -235,7 +241,7 @@ private Q_SLOTS:
         GraphLayouter layouter;
         layouter.setProgram(path);
         GraphPicturePtr picture;
-        connect(&layouter, &GraphLayouter::finished, this, [&](const GraphPicturePtr &p) { picture = p; });
+        connect(&layouter, &GraphLayouter::finished, this, [&](const GraphPicturePtr& p) { picture = p; });
         layouter.start(analysis->graph, defaultView(*analysis->graph));
         QVERIFY(QTest::qWaitFor([&] { return picture != nullptr; }, 8000));
         QVERIFY(!layouter.running());
@@ -246,7 +252,7 @@ private Q_SLOTS:
         options.name_suffix = "<script>";
         const AnalysisPtr a = testing::syntheticAnalysis(options);
         const VisibleGraph visible = visibleGraph(*a->graph, defaultView(*a->graph));
-        for (const VisibleNode &node : visible.nodes) {
+        for (const VisibleNode& node : visible.nodes) {
             const QString tip = nodeTip(*a, node);
             QVERIFY(!tip.isEmpty());
             QVERIFY(!tip.contains(QLatin1String("<script")));

@@ -48,8 +48,8 @@ void ModelsTest::everyModelKeepsTheRules() {
     FindingModel findings;
     FilterProxy proxy;
     proxy.setSourceModel(&modules);
-    QAbstractItemModelTester t1(&modules, Mode::QtTest), t2(&kernels, Mode::QtTest), t3(&ops, Mode::QtTest), t4(&findings, Mode::QtTest),
-        t5(&proxy, Mode::QtTest);
+    QAbstractItemModelTester t1(&modules, Mode::QtTest), t2(&kernels, Mode::QtTest), t3(&ops, Mode::QtTest),
+        t4(&findings, Mode::QtTest), t5(&proxy, Mode::QtTest);
     const AnalysisPtr analysis = testing::syntheticAnalysis();
     for (const AnalysisPtr& shown : {analysis, AnalysisPtr(), analysis}) {
         modules.setAnalysis(shown);
@@ -149,9 +149,12 @@ void ModelsTest::tablesSortByRawNumbers() {
     for (int column = 0; column < model.columnCount(); ++column) {
         proxy.sort(column, Qt::AscendingOrder);
         for (int row = 1; row < proxy.rowCount(); ++row) {
-            const QVariant before = proxy.index(row - 1, column).data(SortRole), here = proxy.index(row, column).data(SortRole);
-            if (here.userType() == QMetaType::QString) QVERIFY(before.toString().compare(here.toString(), Qt::CaseInsensitive) <= 0);
-            else QVERIFY(before.toDouble() <= here.toDouble());
+            const QVariant before = proxy.index(row - 1, column).data(SortRole),
+                           here = proxy.index(row, column).data(SortRole);
+            if (here.userType() == QMetaType::QString)
+                QVERIFY(before.toString().compare(here.toString(), Qt::CaseInsensitive) <= 0);
+            else
+                QVERIFY(before.toDouble() <= here.toDouble());
         }
     }
 }
@@ -211,10 +214,12 @@ void ModelsTest::unusualInputs() {
         findings.setAnalysis(analysis);
         for (int row = 0; row < kernels.rowCount(); ++row)
             for (int column = 0; column < kernels.columnCount(); ++column)
-                for (const int role : {int{Qt::DisplayRole}, int{Qt::ToolTipRole}, int{SortRole}}) (void)kernels.index(row, column).data(role);
+                for (const int role : {int{Qt::DisplayRole}, int{Qt::ToolTipRole}, int{SortRole}})
+                    (void)kernels.index(row, column).data(role);
         for (int row = 0; row < ops.rowCount(); ++row)
             for (int column = 0; column < ops.columnCount(); ++column)
-                for (const int role : {int{Qt::DisplayRole}, int{Qt::ToolTipRole}, int{SortRole}}) (void)ops.index(row, column).data(role);
+                for (const int role : {int{Qt::DisplayRole}, int{Qt::ToolTipRole}, int{SortRole}})
+                    (void)ops.index(row, column).data(role);
         if (!trace) QCOMPARE(kernels.rowCount(), 0);
     }
 }

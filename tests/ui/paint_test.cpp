@@ -15,7 +15,7 @@ using namespace fusescope;
 
 namespace {
 
-QImage painted(const DrawList &list, Theme theme, const QRectF &visible = {}, double zoom = 1) {
+QImage painted(const DrawList& list, Theme theme, const QRectF& visible = {}, double zoom = 1) {
     QImage image(200, 120, QImage::Format_ARGB32_Premultiplied);
     image.fill(qColor(ColourRole::Background, theme));
     QPainter painter(&image);
@@ -36,11 +36,11 @@ DrawRect rect(double x, double y, double w, double h, ColourRole fill, std::uint
     return r;
 }
 
-double luminance(const QColor &c) {
+double luminance(const QColor& c) {
     const auto part = [](double v) { return v <= 0.03928 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4); };
     return 0.2126 * part(c.redF()) + 0.7152 * part(c.greenF()) + 0.0722 * part(c.blueF());
 }
-double contrast(const QColor &a, const QColor &b) {
+double contrast(const QColor& a, const QColor& b) {
     const double la = luminance(a), lb = luminance(b);
     return (std::max(la, lb) + 0.05) / (std::min(la, lb) + 0.05);
 }
@@ -178,7 +178,9 @@ private Q_SLOTS:
 
     void textIsAlwaysUnicode() {
         QCOMPARE(text("µs"), QStringLiteral("µs"));
-        QVERIFY(text("a\xff" "b").contains(QChar(0xFFFD)));
+        QVERIFY(text("a\xff"
+                     "b")
+                    .contains(QChar(0xFFFD)));
         QCOMPARE(text({}), QString());
     }
 

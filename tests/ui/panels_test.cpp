@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/support/synthetic_analysis.h"
+#include "ui/base/empty_note.h"
 #include "ui/models/roles.h"
 #include "ui/models/step_tables.h"
-#include "ui/base/empty_note.h"
 #include "ui/panels/findings_panel.h"
 #include "ui/panels/model_panel.h"
 #include "ui/panels/tables_panel.h"
@@ -70,7 +70,8 @@ void PanelsTest::emptyStatesSayWhatHelps() {
         QVERIFY(!note->accessibleName().isEmpty());
     }
     session_->setAnalysis(analysis_);
-    for (QWidget* panel : std::initializer_list<QWidget*>{&model, &tables, &findings}) QVERIFY(!panel->findChild<EmptyNote*>()->isVisible());
+    for (QWidget* panel : std::initializer_list<QWidget*>{&model, &tables, &findings})
+        QVERIFY(!panel->findChild<EmptyNote*>()->isVisible());
     QVERIFY(findings.copyText().isEmpty());
 }
 
@@ -141,7 +142,8 @@ void PanelsTest::tablesFollowAndPick() {
     session_->pick({PickKind::Finding, 0});
     QVERIFY(kernels->selectionModel()->selectedRows().size() > 1);
     panel.setFilter(QStringLiteral("nvjet"));
-    QVERIFY(kernels->model()->rowCount() > 0 && kernels->model()->rowCount() < static_cast<int>(analysis_->kernels.size()));
+    QVERIFY(kernels->model()->rowCount() > 0 &&
+            kernels->model()->rowCount() < static_cast<int>(analysis_->kernels.size()));
     QCOMPARE(session_->selection().pick, (Pick{PickKind::Finding, 0}));
     // Every kernel's row picks one of its own kernels, the longest.
     panel.setFilter(QString());
@@ -205,7 +207,8 @@ void PanelsTest::findingLinksPickOthers() {
     QVERIFY(detail->toHtml().contains(QLatin1String("finding:")));
     Q_EMIT detail->anchorClicked(QUrl(QStringLiteral("instance:2")));
     QCOMPARE(session_->selection().pick, (Pick{PickKind::Instance, 2}));
-    Q_EMIT detail->anchorClicked(QUrl(QLatin1String("finding:") + QString::fromStdString(session_->analysis()->findings[2].id)));
+    Q_EMIT detail->anchorClicked(
+        QUrl(QLatin1String("finding:") + QString::fromStdString(session_->analysis()->findings[2].id)));
     QCOMPARE(session_->selection().pick, (Pick{PickKind::Finding, 2}));
     Q_EMIT detail->anchorClicked(QUrl(QStringLiteral("finding:none")));
     QCOMPARE(session_->selection().pick, (Pick{PickKind::Finding, 2}));
@@ -246,7 +249,8 @@ void PanelsTest::themesAndReopeningKeepWorking() {
     session_->pick({PickKind::Finding, 0});
     for (const Theme theme : {Theme::Dark, Theme::Light}) {
         session_->setTheme(theme);
-        for (QWidget* panel : std::initializer_list<QWidget*>{&model, &tables, &findings}) QVERIFY(!panel->grab().isNull());
+        for (QWidget* panel : std::initializer_list<QWidget*>{&model, &tables, &findings})
+            QVERIFY(!panel->grab().isNull());
     }
     session_->setAnalysis(testing::syntheticAnalysis({.trace = false}));
     session_->pick({PickKind::Finding, 0});

@@ -24,7 +24,8 @@ RooflineMarksItem* marksOf(RooflineView* view) {
     return nullptr;
 }
 void wheel(RooflineView* view, QPointF at, int turned) {
-    QWheelEvent event(at, view->viewport()->mapToGlobal(at), {}, {0, turned}, Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false);
+    QWheelEvent event(at, view->viewport()->mapToGlobal(at), {}, {0, turned}, Qt::NoButton, Qt::NoModifier,
+                      Qt::NoScrollPhase, false);
     QCoreApplication::sendEvent(view->viewport(), &event);
 }
 
@@ -104,7 +105,8 @@ void RooflineTest::marksStandWhereTheirFiguresSay() {
         const OpSummary& op = analysis_->ops[mark.row];
         const QPointF at = placeOf(mark);
         const double x = plot.left() + (std::log10(op.intensity()) - range.left()) / range.width() * plot.width();
-        const double y = plot.bottom() - (std::log10(op.achievedFlops()) - range.top()) / range.height() * plot.height();
+        const double y =
+            plot.bottom() - (std::log10(op.achievedFlops()) - range.top()) / range.height() * plot.height();
         QVERIFY2(std::abs(at.x() - x) < 1 && std::abs(at.y() - y) < 1, op.op.c_str());
         QCOMPARE(mark.radius, markRadius(*analysis_, mark.row));
         QVERIFY(plot.contains(at));
@@ -119,7 +121,8 @@ void RooflineTest::clickPicksTheOperator() {
     QVERIFY(hit >= 0);
     QTest::mouseClick(view_->viewport(), Qt::LeftButton, Qt::NoModifier, at.toPoint());
     QCOMPARE(session_->selection().pick.kind, PickKind::Op);
-    QCOMPARE(session_->selection().pick.id, marks_->marks()[static_cast<std::size_t>(marks_->markAt(at.toPoint()))].row);
+    QCOMPARE(session_->selection().pick.id,
+             marks_->marks()[static_cast<std::size_t>(marks_->markAt(at.toPoint()))].row);
     // A click beside every mark lets go.
     const QPointF corner = view_->chart()->plotArea().topLeft() + QPointF(3, 3);
     QCOMPARE(marks_->markAt(corner), -1);
@@ -170,7 +173,8 @@ void RooflineTest::dragPansAndDoubleClickResets() {
     const QPoint from = view_->chart()->plotArea().center().toPoint(), to = from + QPoint(60, 0);
     QTest::mousePress(view_->viewport(), Qt::LeftButton, Qt::NoModifier, from);
     QTest::mouseMove(view_->viewport(), to);
-    QMouseEvent move(QEvent::MouseMove, to, view_->viewport()->mapToGlobal(to), Qt::NoButton, Qt::LeftButton, Qt::NoModifier);
+    QMouseEvent move(QEvent::MouseMove, to, view_->viewport()->mapToGlobal(to), Qt::NoButton, Qt::LeftButton,
+                     Qt::NoModifier);
     QCoreApplication::sendEvent(view_->viewport(), &move);
     QTest::mouseRelease(view_->viewport(), Qt::LeftButton, Qt::NoModifier, to);
     QVERIFY(view_->range().left() < before.left());
@@ -193,7 +197,8 @@ void RooflineTest::roofsMeetAtTheRidge() {
 void RooflineTest::tooltipTellsTheFigures() {
     const AnalysisPtr analysis = testing::syntheticAnalysis({.name_suffix = "<i>"});
     const QString tip = markTip(*analysis, 0);
-    for (const char* word : {"FLOP/byte", "FLOP/s", "B/s", "%", "&lt;i&gt;"}) QVERIFY2(tip.contains(QLatin1String(word)), word);
+    for (const char* word : {"FLOP/byte", "FLOP/s", "B/s", "%", "&lt;i&gt;"})
+        QVERIFY2(tip.contains(QLatin1String(word)), word);
     QVERIFY(markTip(*analysis, 100000).isEmpty());
 }
 

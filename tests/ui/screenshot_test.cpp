@@ -14,18 +14,18 @@ class ScreenshotTest : public QObject {
         int code = -1;
         QString out, err;
     };
-    static Run run(const QStringList &arguments) {
+    static Run run(const QStringList& arguments) {
         QProcess process;
         process.start(QStringLiteral(FUSESCOPE_BIN_DIR "/fusescope"), arguments);
         if (!process.waitForFinished(50'000)) process.kill();
-        return {process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1, QString::fromUtf8(process.readAllStandardOutput()),
-                QString::fromUtf8(process.readAllStandardError())};
+        return {process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1,
+                QString::fromUtf8(process.readAllStandardOutput()), QString::fromUtf8(process.readAllStandardError())};
     }
     static QStringList samples() {
         QStringList paths;
         const QDir folder(QStringLiteral(FUSESCOPE_SAMPLES_DIR));
         const QStringList names = folder.entryList({QStringLiteral("*.pt2"), QStringLiteral("*.json.gz")}, QDir::Files);
-        for (const QString &name : names) paths << folder.filePath(name);
+        for (const QString& name : names) paths << folder.filePath(name);
         return paths;
     }
 
@@ -37,8 +37,10 @@ private Q_SLOTS:
     void drawsTheSample() {
         const QTemporaryDir folder;
         const QString png = folder.filePath(QStringLiteral("window.png"));
-        const Run r = run(QStringList{QStringLiteral("--screenshot"), png, QStringLiteral("--size"), QStringLiteral("1280x800"), QStringLiteral("--theme"),
-                                      QStringLiteral("dark"), QStringLiteral("--select"), QStringLiteral("finding:rms_norm")} + samples());
+        const Run r = run(QStringList{QStringLiteral("--screenshot"), png, QStringLiteral("--size"),
+                                      QStringLiteral("1280x800"), QStringLiteral("--theme"), QStringLiteral("dark"),
+                                      QStringLiteral("--select"), QStringLiteral("finding:rms_norm")} +
+                          samples());
         QVERIFY2(r.code == 0, qPrintable(r.err));
         QCOMPARE(r.out.trimmed(), QFileInfo(png).absoluteFilePath());
         const QImage image(png);
@@ -47,14 +49,19 @@ private Q_SLOTS:
 
     void nothingUsable() {
         const QTemporaryDir folder;
-        const Run r = run({QStringLiteral("--screenshot"), folder.filePath(QStringLiteral("none.png")), QStringLiteral(FUSESCOPE_TEST_DATA_DIR "/bad/not-zip.pt2")});
+        const Run r = run({QStringLiteral("--screenshot"), folder.filePath(QStringLiteral("none.png")),
+                           QStringLiteral(FUSESCOPE_TEST_DATA_DIR "/bad/not-zip.pt2")});
         QCOMPARE(r.code, 3);
-        QVERIFY2(r.err.contains(QLatin1String("expected")) && r.err.contains(QLatin1String("found")), qPrintable(r.err));
+        QVERIFY2(r.err.contains(QLatin1String("expected")) && r.err.contains(QLatin1String("found")),
+                 qPrintable(r.err));
         QVERIFY(r.out.isEmpty());
     }
 
     void wrongUse() {
-        QCOMPARE(run({QStringLiteral("--screenshot"), QStringLiteral("x.png"), QStringLiteral("--size"), QStringLiteral("big")}).code, 2);
+        QCOMPARE(run({QStringLiteral("--screenshot"), QStringLiteral("x.png"), QStringLiteral("--size"),
+                      QStringLiteral("big")})
+                     .code,
+                 2);
         QCOMPARE(run({QStringLiteral("--theme"), QStringLiteral("pink")}).code, 2);
     }
 

@@ -27,18 +27,19 @@ struct Shown {
         session.setAnalysis(std::move(analysis));
         QApplication::processEvents();
     }
-    [[nodiscard]] TimelineCanvas *canvas() const { return panel->findChild<TimelineCanvas *>(); }
+    [[nodiscard]] TimelineCanvas* canvas() const { return panel->findChild<TimelineCanvas*>(); }
     [[nodiscard]] std::int64_t span() const { return panel->range().second - panel->range().first; }
 };
 
 // The middle of the first box that picks a kernel.
-QPoint kernelIn(const DrawList &list) {
-    for (const DrawRect &r : list.rects)
-        if (r.pick.kind == PickKind::Kernel && r.width > 8) return QPointF(r.x + r.width / 2, r.y + r.height / 2).toPoint();
+QPoint kernelIn(const DrawList& list) {
+    for (const DrawRect& r : list.rects)
+        if (r.pick.kind == PickKind::Kernel && r.width > 8)
+            return QPointF(r.x + r.width / 2, r.y + r.height / 2).toPoint();
     return {-1, -1};
 }
 
-void wheel(QWidget *widget, QPoint at, QPoint angle, Qt::KeyboardModifiers keys) {
+void wheel(QWidget* widget, QPoint at, QPoint angle, Qt::KeyboardModifiers keys) {
     QWheelEvent event(at, widget->mapToGlobal(at), {}, angle, Qt::NoButton, keys, Qt::NoScrollPhase, false);
     QApplication::sendEvent(widget, &event);
 }
@@ -57,13 +58,14 @@ private Q_SLOTS:
         const QImage image = panel.grab().toImage();
         int inked = 0;
         for (int x = 0; x < image.width(); x += 2)
-            for (int y = 0; y < image.height(); y += 2) inked += image.pixelColor(x, y) != qColor(ColourRole::Background, Theme::Light) ? 1 : 0;
-        QVERIFY(inked > 100); // words
+            for (int y = 0; y < image.height(); y += 2)
+                inked += image.pixelColor(x, y) != qColor(ColourRole::Background, Theme::Light) ? 1 : 0;
+        QVERIFY(inked > 100);   // words
         panel.setRange(0, 100); // nothing to do, and nothing happens
         panel.showStep();
         panel.showAll();
         panel.zoomToSelection();
-        QTest::keyClick(panel.findChild<TimelineCanvas *>(), Qt::Key_W);
+        QTest::keyClick(panel.findChild<TimelineCanvas*>(), Qt::Key_W);
     }
 
     void graphOnlyIsEmptyToo() {
@@ -76,11 +78,11 @@ private Q_SLOTS:
 
     void opensOnTheStep() {
         const Shown s;
-        const StepStats &step = s.session.analysis()->steps[static_cast<std::size_t>(s.session.analysis()->step)];
+        const StepStats& step = s.session.analysis()->steps[static_cast<std::size_t>(s.session.analysis()->step)];
         QVERIFY(s.panel->range().first <= step.begin);
         QVERIFY(s.panel->range().second >= std::min(step.end, s.session.analysis()->trace->end));
         bool gpu = false;
-        for (const DrawRect &r : s.canvas()->picture().rects) gpu = gpu || r.pick.kind == PickKind::Kernel;
+        for (const DrawRect& r : s.canvas()->picture().rects) gpu = gpu || r.pick.kind == PickKind::Kernel;
         QVERIFY(gpu); // the GPU's rows are in sight
     }
 
@@ -103,7 +105,10 @@ private Q_SLOTS:
     void wheelZoomsAtTheMouse() {
         const Shown s;
         const QPoint at(300, 40);
-        const auto timeAt = [&] { return static_cast<double>(s.panel->range().first) + static_cast<double>(s.span()) * at.x() / s.canvas()->width(); };
+        const auto timeAt = [&] {
+            return static_cast<double>(s.panel->range().first) +
+                   static_cast<double>(s.span()) * at.x() / s.canvas()->width();
+        };
         const double before = timeAt();
         wheel(s.canvas(), at, {0, 120}, Qt::ControlModifier);
         QVERIFY(std::abs(timeAt() - before) < static_cast<double>(s.span()) * 0.001 + 2);
@@ -117,7 +122,7 @@ private Q_SLOTS:
 
     void rangeIsClamped() {
         const Shown s;
-        const TraceStore &trace = *s.session.analysis()->trace;
+        const TraceStore& trace = *s.session.analysis()->trace;
         s.panel->setRange(INT64_MIN / 2, INT64_MAX / 2);
         QCOMPARE(s.panel->range(), std::pair(trace.begin, trace.end));
         s.panel->setRange(trace.begin + 100, trace.begin + 100);
@@ -188,7 +193,7 @@ private Q_SLOTS:
 
     void followsTheSelection() {
         Shown s;
-        const TraceStore &trace = *s.session.analysis()->trace;
+        const TraceStore& trace = *s.session.analysis()->trace;
         s.panel->setRange(trace.begin, trace.begin + (trace.end - trace.begin) / 50);
         const std::int64_t span = s.span();
         const auto last = static_cast<std::uint32_t>(trace.kernels.size() - 1);
@@ -203,7 +208,7 @@ private Q_SLOTS:
 
     void aLabelFoldsItsRow() {
         const Shown s;
-        auto *labels = s.panel->findChild<LabelColumn *>();
+        auto* labels = s.panel->findChild<LabelColumn*>();
         const std::size_t before = s.canvas()->picture().rects.size();
         QTest::mouseClick(labels, Qt::LeftButton, {}, {30, 8});
         QVERIFY(s.canvas()->picture().rects.size() != before);
@@ -213,7 +218,7 @@ private Q_SLOTS:
 
     void theMinimapMovesTheView() {
         const Shown s;
-        auto *map = s.panel->findChild<MinimapStrip *>();
+        auto* map = s.panel->findChild<MinimapStrip*>();
         for (int i = 0; i < 4; ++i) QTest::keyClick(s.canvas(), Qt::Key_W);
         QTest::mouseClick(map, Qt::LeftButton, {}, {20, 10});
         const auto left = s.panel->range();
@@ -236,8 +241,9 @@ private Q_SLOTS:
 
     void namesForScreenReaders() {
         const Shown s;
-        for (QWidget *widget : {static_cast<QWidget *>(s.panel.get()), static_cast<QWidget *>(s.canvas()),
-                                static_cast<QWidget *>(s.panel->findChild<MinimapStrip *>()), static_cast<QWidget *>(s.panel->findChild<LabelColumn *>())})
+        for (QWidget* widget : {static_cast<QWidget*>(s.panel.get()), static_cast<QWidget*>(s.canvas()),
+                                static_cast<QWidget*>(s.panel->findChild<MinimapStrip*>()),
+                                static_cast<QWidget*>(s.panel->findChild<LabelColumn*>())})
             QVERIFY(!widget->accessibleName().isEmpty());
     }
 

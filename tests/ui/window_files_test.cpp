@@ -34,7 +34,8 @@ private Q_SLOTS:
         clock.start();
         QVERIFY(openAndSettle(*window_, {sampleTrace(), sampleGraph()}));
         QTest::qWait(200); // the first paints belong to it
-        qInfo("sample opened and drawn in %lld ms, longest stop of the window %lld ms (wanted: 50)", clock.elapsed() - 200, heart.longestMs());
+        qInfo("sample opened and drawn in %lld ms, longest stop of the window %lld ms (wanted: 50)",
+              clock.elapsed() - 200, heart.longestMs());
         const AnalysisPtr a = window_->session().analysis();
         QVERIFY(a && a->trace && a->graph);
         QVERIFY(!a->findings.empty());
@@ -47,7 +48,8 @@ private Q_SLOTS:
         const AnalysisPtr before = window_->session().analysis();
         Heartbeat heart;
         window_->loader().start({}, {"H100 SXM", "all"}, before);
-        QVERIFY(QTest::qWaitFor([&] { return window_->settled() && window_->session().analysis() != before; }, kLoadMs));
+        QVERIFY(
+            QTest::qWaitFor([&] { return window_->settled() && window_->session().analysis() != before; }, kLoadMs));
         const AnalysisPtr after = window_->session().analysis();
         QCOMPARE(after->trace, before->trace); // not read again
         QCOMPARE(after->graph, before->graph);
@@ -78,7 +80,8 @@ private Q_SLOTS:
 
     void badFilesAreSentences_data() {
         QTest::addColumn<QString>("path");
-        for (const char *name : {"empty.pt.trace.json", "no-model.pt2", "no-trace-events.json", "not-json.pt.trace.json", "not-zip.pt2", "is not there.pt2"})
+        for (const char* name : {"empty.pt.trace.json", "no-model.pt2", "no-trace-events.json",
+                                 "not-json.pt.trace.json", "not-zip.pt2", "is not there.pt2"})
             QTest::addRow("%s", name) << badFile(name);
         QTest::addRow("a folder") << QStringLiteral(FUSESCOPE_TEST_DATA_DIR);
     }
@@ -89,7 +92,8 @@ private Q_SLOTS:
         const QStringList sentences = window_->banner().sentences();
         QCOMPARE(sentences.size(), 1);
         QVERIFY(window_->banner().isVisible());
-        QVERIFY2(sentences.front().contains(QLatin1String("expected")) && sentences.front().contains(QLatin1String("found")),
+        QVERIFY2(sentences.front().contains(QLatin1String("expected")) &&
+                     sentences.front().contains(QLatin1String("found")),
                  qPrintable(sentences.front()));
         QVERIFY(!window_->grab().isNull());
     }
@@ -143,7 +147,8 @@ private Q_SLOTS:
         QDropEvent drop(QPointF(400, 400), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
         QApplication::sendEvent(window_.get(), &drop);
         QVERIFY(QTest::qWaitFor([&] { return window_->settled(); }, kLoadMs));
-        QVERIFY(window_->session().analysis() && window_->session().analysis()->trace && window_->session().analysis()->graph);
+        QVERIFY(window_->session().analysis() && window_->session().analysis()->trace &&
+                window_->session().analysis()->graph);
     }
 
     void otherThingsAreNotDropped() {

@@ -19,14 +19,16 @@
 
 namespace fusescope {
 
-inline QString sample(const char *suffix) {
+inline QString sample(const char* suffix) {
     const QDir folder(QStringLiteral(FUSESCOPE_SAMPLES_DIR));
     const QStringList names = folder.entryList({QLatin1String("*") + QLatin1String(suffix)}, QDir::Files, QDir::Name);
     return names.isEmpty() ? QString() : folder.filePath(names.front());
 }
 inline QString sampleTrace() { return sample(".json.gz"); }
 inline QString sampleGraph() { return sample(".pt2"); }
-inline QString badFile(const char *name) { return QDir(QStringLiteral(FUSESCOPE_TEST_DATA_DIR)).filePath(QLatin1String("bad/") + QLatin1String(name)); }
+inline QString badFile(const char* name) {
+    return QDir(QStringLiteral(FUSESCOPE_TEST_DATA_DIR)).filePath(QLatin1String("bad/") + QLatin1String(name));
+}
 
 inline void prepareApplication() {
     QCoreApplication::setOrganizationName(QStringLiteral("FuseScope"));
@@ -37,7 +39,7 @@ inline void prepareApplication() {
 constexpr int kLoadMs = 40'000;
 
 // Opens the files and waits until they are analysed and drawn.
-inline bool openAndSettle(MainWindow &window, const QStringList &files) {
+inline bool openAndSettle(MainWindow& window, const QStringList& files) {
     window.open(files);
     return QTest::qWaitFor([&] { return window.settled(); }, kLoadMs);
 }

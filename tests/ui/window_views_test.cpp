@@ -47,55 +47,59 @@ private Q_SLOTS:
 
     void modelsKeepTheirPromises() {
         int tested = 0;
-        const QList<QAbstractItemView *> views = window_->findChildren<QAbstractItemView *>();
-        for (QAbstractItemView *view : views) {
-            auto *proxy = qobject_cast<QAbstractProxyModel *>(view->model());
+        const QList<QAbstractItemView*> views = window_->findChildren<QAbstractItemView*>();
+        for (QAbstractItemView* view : views) {
+            auto* proxy = qobject_cast<QAbstractProxyModel*>(view->model());
             if (proxy == nullptr) continue;
             const QAbstractItemModelTester outer(proxy, QAbstractItemModelTester::FailureReportingMode::QtTest);
-            const QAbstractItemModelTester inner(proxy->sourceModel(), QAbstractItemModelTester::FailureReportingMode::QtTest);
+            const QAbstractItemModelTester inner(proxy->sourceModel(),
+                                                 QAbstractItemModelTester::FailureReportingMode::QtTest);
             ++tested;
         }
         QVERIFY(tested >= 4); // modules, findings, kernels, operators
     }
 
     void aFindingSelectsEverywhere() {
-        const Analysis &a = *session().analysis();
+        const Analysis& a = *session().analysis();
         for (std::size_t row = 0; row < a.findings.size(); ++row) {
             session().pick({PickKind::Finding, static_cast<std::uint32_t>(row)});
-            const SelectionSets &sets = session().selection();
+            const SelectionSets& sets = session().selection();
             QVERIFY(std::binary_search(sets.findings.begin(), sets.findings.end(), static_cast<std::uint32_t>(row)));
             // The list: its row is chosen, and the copy speaks of it.
-            auto *list = window_->findChild<FindingsPanel *>()->findChild<QListView *>();
+            auto* list = window_->findChild<FindingsPanel*>()->findChild<QListView*>();
             QVERIFY(list != nullptr);
             std::set<std::uint32_t> chosen;
-            for (const QModelIndex &index : list->selectionModel()->selectedIndexes()) chosen.insert(index.data(PickIdRole).toUInt());
+            for (const QModelIndex& index : list->selectionModel()->selectedIndexes())
+                chosen.insert(index.data(PickIdRole).toUInt());
             QCOMPARE(chosen, std::set<std::uint32_t>(sets.findings.begin(), sets.findings.end()));
-            QVERIFY(!window_->findChild<FindingsPanel *>()->copyText().isEmpty());
+            QVERIFY(!window_->findChild<FindingsPanel*>()->copyText().isEmpty());
             // The tree: every chosen row stands for a module of the selection (copies share a row).
-            auto *tree = window_->findChild<ModelPanel *>()->findChild<QTreeView *>();
-            auto *proxy = qobject_cast<QAbstractProxyModel *>(tree->model());
-            auto *model = qobject_cast<ModuleTreeModel *>(proxy->sourceModel());
+            auto* tree = window_->findChild<ModelPanel*>()->findChild<QTreeView*>();
+            auto* proxy = qobject_cast<QAbstractProxyModel*>(tree->model());
+            auto* model = qobject_cast<ModuleTreeModel*>(proxy->sourceModel());
             std::set<std::uint32_t> wanted, shown;
             for (const ModuleId module : sets.modules) wanted.insert(model->moduleAt(model->indexOf(module)).value);
-            for (const QModelIndex &index : tree->selectionModel()->selectedRows()) shown.insert(index.data(PickIdRole).toUInt());
+            for (const QModelIndex& index : tree->selectionModel()->selectedRows())
+                shown.insert(index.data(PickIdRole).toUInt());
             QCOMPARE(shown, wanted);
             // The timeline: something of it is in sight.
             if (sets.kernels.empty()) continue;
             const auto [t0, t1] = window_->timeline().range();
-            const bool seen = std::any_of(sets.kernels.begin(), sets.kernels.end(), [&, from = t0, to = t1](KernelId kernel) {
-                const SliceId slice = a.trace->kernels.slice[kernel.index()];
-                return a.trace->slices.ts[slice.index()] < to && a.trace->endOf(slice) > from;
-            });
+            const bool seen =
+                std::any_of(sets.kernels.begin(), sets.kernels.end(), [&, from = t0, to = t1](KernelId kernel) {
+                    const SliceId slice = a.trace->kernels.slice[kernel.index()];
+                    return a.trace->slices.ts[slice.index()] < to && a.trace->endOf(slice) > from;
+                });
             QVERIFY2(seen, a.findings[row].id.c_str());
         }
     }
 
     void tablesFollow() {
-        const Analysis &a = *session().analysis();
+        const Analysis& a = *session().analysis();
         session().pick({PickKind::Op, 0});
         std::set<std::uint32_t> ops;
         int tables = 0;
-        for (QTableView *view : window_->findChild<TablesPanel *>()->findChildren<QTableView *>()) {
+        for (QTableView* view : window_->findChild<TablesPanel*>()->findChildren<QTableView*>()) {
             QVERIFY(!view->selectionModel()->selectedRows().isEmpty());
             ++tables;
         }
@@ -105,14 +109,15 @@ private Q_SLOTS:
     }
 
     void clickInTheListPicks() {
-        auto *list = window_->findChild<FindingsPanel *>()->findChild<QListView *>();
+        auto* list = window_->findChild<FindingsPanel*>()->findChild<QListView*>();
         const QModelIndex second = list->model()->index(1, 0);
         QVERIFY(second.isValid());
         list->scrollTo(second);
         QTest::mouseClick(list->viewport(), Qt::LeftButton, Qt::NoModifier, list->visualRect(second).center());
         QCOMPARE(session().selection().pick, (Pick{PickKind::Finding, second.data(PickIdRole).toUInt()}));
         QTest::keyClick(list, Qt::Key_Up);
-        QCOMPARE(session().selection().pick, (Pick{PickKind::Finding, list->model()->index(0, 0).data(PickIdRole).toUInt()}));
+        QCOMPARE(session().selection().pick,
+                 (Pick{PickKind::Finding, list->model()->index(0, 0).data(PickIdRole).toUInt()}));
     }
 
     void backForwardEscape() {
@@ -129,7 +134,7 @@ private Q_SLOTS:
     }
 
     void wasdMovesTheTimeline() {
-        auto *canvas = window_->findChild<QWidget *>(QStringLiteral("timelineCanvas"));
+        auto* canvas = window_->findChild<QWidget*>(QStringLiteral("timelineCanvas"));
         QVERIFY(canvas != nullptr);
         canvas->setFocus();
         const auto range = [&] { return window_->timeline().range(); };
@@ -149,7 +154,7 @@ private Q_SLOTS:
     }
 
     void expandingAModuleLaysOutAnew() {
-        const Analysis &a = *session().analysis();
+        const Analysis& a = *session().analysis();
         const ModuleId mlp = a.link.modules.find("model.model.layers.0.mlp");
         QVERIFY(mlp.valid());
         Heartbeat heart;
@@ -162,11 +167,11 @@ private Q_SLOTS:
     }
 
     void theFilterNarrowsEveryList() {
-        QLineEdit *search = nullptr;
-        for (QLineEdit *edit : window_->findChildren<QLineEdit *>())
+        QLineEdit* search = nullptr;
+        for (QLineEdit* edit : window_->findChildren<QLineEdit*>())
             if (edit->accessibleName() == QLatin1String("Filter")) search = edit;
         QVERIFY(search != nullptr);
-        auto *list = window_->findChild<FindingsPanel *>()->findChild<QListView *>();
+        auto* list = window_->findChild<FindingsPanel*>()->findChild<QListView*>();
         const int all = list->model()->rowCount();
         search->setText(QStringLiteral("zzz no such thing"));
         QCOMPARE(list->model()->rowCount(), 0);
@@ -186,38 +191,41 @@ private Q_SLOTS:
                 const int lightness = image.pixelColor(4, image.height() - 4).lightness();
                 QVERIFY(theme == settings::ThemeChoice::Dark ? lightness < 96 : lightness > 160);
             }
-        for (QWidget *widget : window_->findChildren<QWidget *>())
+        for (QWidget* widget : window_->findChildren<QWidget*>())
             if (widget->isVisible() && !widget->size().isEmpty()) QVERIFY(!widget->grab().isNull());
         window_->setTheme(settings::ThemeChoice::System);
     }
 
     void widgetsHaveNames() {
         QStringList nameless;
-        for (QWidget *widget : window_->findChildren<QWidget *>()) {
+        for (QWidget* widget : window_->findChildren<QWidget*>()) {
             if (widget->inherits("QLineEditIconButton")) continue; // Qt's own clear button
             const bool focusable = (widget->focusPolicy() & Qt::TabFocus) != 0 && widget->isVisible();
             const bool named = !widget->accessibleName().isEmpty() || !widget->windowTitle().isEmpty() ||
                                !widget->property("text").toString().isEmpty() || !widget->toolTip().isEmpty();
             if (focusable && !named)
-                nameless << QLatin1String(widget->metaObject()->className()) + QLatin1Char(' ') + widget->objectName() + QLatin1String(" in ") +
-                                QLatin1String(widget->parentWidget() != nullptr ? widget->parentWidget()->metaObject()->className() : "-");
+                nameless << QLatin1String(widget->metaObject()->className()) + QLatin1Char(' ') + widget->objectName() +
+                                QLatin1String(" in ") +
+                                QLatin1String(widget->parentWidget() != nullptr
+                                                  ? widget->parentWidget()->metaObject()->className()
+                                                  : "-");
         }
         QVERIFY2(nameless.isEmpty(), qPrintable(nameless.join(QLatin1String("; "))));
     }
 
     void docksCanBeHiddenAndReset() {
-        const QList<QDockWidget *> docks = window_->findChildren<QDockWidget *>();
+        const QList<QDockWidget*> docks = window_->findChildren<QDockWidget*>();
         QVERIFY(docks.size() >= 5);
-        for (QDockWidget *dock : docks) dock->hide();
+        for (QDockWidget* dock : docks) dock->hide();
         QTest::qWait(20);
         QVERIFY(!window_->grab().isNull());
         window_->resetLayout();
         QTest::qWait(20);
-        for (QDockWidget *dock : docks) QVERIFY(!dock->isHidden() || !window_->tabifiedDockWidgets(dock).isEmpty());
+        for (QDockWidget* dock : docks) QVERIFY(!dock->isHidden() || !window_->tabifiedDockWidgets(dock).isEmpty());
     }
 
 private:
-    Session &session() { return window_->session(); }
+    Session& session() { return window_->session(); }
     std::unique_ptr<MainWindow> window_;
 };
 

@@ -13,13 +13,13 @@ namespace fusescope {
 class EmptyNote : public QWidget {
     Q_OBJECT
 public:
-    explicit EmptyNote(Session *session, QWidget *parent = nullptr);
-    EmptyNote(Session *session, const QString &title, const QString &detail, QWidget *parent = nullptr);
-    void setText(const QString &title, const QString &detail);
+    explicit EmptyNote(Session* session, QWidget* parent = nullptr);
+    EmptyNote(Session* session, const QString& title, const QString& detail, QWidget* parent = nullptr);
+    void setText(const QString& title, const QString& detail);
 
 private:
     void restyle();
-    Session *session_;
+    Session* session_;
     QLabel *title_, *detail_;
 };
 

@@ -31,12 +31,13 @@ struct TextKey {
     std::string text;
     int size = 0, width = 0; // size in quarters of a pixel, width in pixels
     bool bold = false, mono = false;
-    friend bool operator==(const TextKey &, const TextKey &) = default;
+    friend bool operator==(const TextKey&, const TextKey&) = default;
 };
 struct TextKeyHash {
-    std::size_t operator()(const TextKey &key) const noexcept {
+    std::size_t operator()(const TextKey& key) const noexcept {
         const auto numbers = static_cast<std::size_t>(key.size * 4 + (key.bold ? 2 : 0) + (key.mono ? 1 : 0));
-        return std::hash<std::string>{}(key.text) ^ (numbers * 0x9E3779B97F4A7C15U) ^ (static_cast<std::size_t>(key.width) << 20U);
+        return std::hash<std::string>{}(key.text) ^ (numbers * 0x9E3779B97F4A7C15U) ^
+               (static_cast<std::size_t>(key.width) << 20U);
     }
 };
 struct LaidText {
@@ -46,15 +47,16 @@ struct LaidText {
 
 class TextCache {
 public:
-    const QFont &font(int quarter_pixels, bool bold, bool mono) { return face(quarter_pixels, bold, mono).font; }
+    const QFont& font(int quarter_pixels, bool bold, bool mono) { return face(quarter_pixels, bold, mono).font; }
 
-    const LaidText &text(const DrawText &item) {
+    const LaidText& text(const DrawText& item) {
         TextKey key{item.text, static_cast<int>(std::lround(std::clamp(item.size, 1.0, 400.0) * 4)),
-                    item.max_width > 0 ? std::max(1, static_cast<int>(std::min(item.max_width, 1e6))) : 0, item.bold, item.mono};
+                    item.max_width > 0 ? std::max(1, static_cast<int>(std::min(item.max_width, 1e6))) : 0, item.bold,
+                    item.mono};
         const auto found = texts_.find(key);
         if (found != texts_.end()) return found->second;
         if (texts_.size() >= kCachedTexts) texts_.clear();
-        const Face &with = face(key.size, key.bold, key.mono);
+        const Face& with = face(key.size, key.bold, key.mono);
         LaidText laid;
         QString words = fusescope::text(visibleText(key.text, 1024));
         if (key.width > 0) words = with.metrics.elidedText(words, Qt::ElideRight, key.width);
@@ -72,7 +74,7 @@ private:
         QFont font;
         QFontMetricsF metrics;
     };
-    const Face &face(int quarter_pixels, bool bold, bool mono) {
+    const Face& face(int quarter_pixels, bool bold, bool mono) {
         const int key = quarter_pixels * 4 + (bold ? 2 : 0) + (mono ? 1 : 0);
         auto found = faces_.find(key);
         if (found == faces_.end()) {
@@ -86,14 +88,15 @@ private:
     std::unordered_map<TextKey, LaidText, TextKeyHash> texts_;
 };
 
-TextCache &textCache() { // of the GUI thread, as all painting here
-    static auto *cache = new TextCache; // never destroyed: fonts must not outlive the application object by order of exit
+TextCache& textCache() { // of the GUI thread, as all painting here
+    static auto* cache =
+        new TextCache; // never destroyed: fonts must not outlive the application object by order of exit
     return *cache;
 }
 
 class Painter {
 public:
-    Painter(QPainter &painter, const DrawList &list, Theme theme, const QRectF &visible)
+    Painter(QPainter& painter, const DrawList& list, Theme theme, const QRectF& visible)
         : painter_(painter), list_(list), culls_(!visible.isEmpty()), visible_(visible) {
         for (std::size_t i = 0; i < colours_.size(); ++i) colours_[i] = qColor(static_cast<ColourRole>(i), theme);
         hatch_ = colours_[static_cast<std::size_t>(ColourRole::Background)];
@@ -103,8 +106,8 @@ public:
 
     void paint() {
         std::array<bool, 256> used{};
-        const auto mark = [&](const auto &items) {
-            for (const auto &item : items) used[static_cast<std::size_t>(item.layer + 128)] = true;
+        const auto mark = [&](const auto& items) {
+            for (const auto& item : items) used[static_cast<std::size_t>(item.layer + 128)] = true;
         };
         mark(list_.rects);
         mark(list_.lines);
@@ -120,8 +123,8 @@ public:
     }
 
 private:
-    template <class Item> void pass(const std::vector<Item> &items, int layer) {
-        for (const Item &one : items)
+    template <class Item> void pass(const std::vector<Item>& items, int layer) {
+        for (const Item& one : items)
             if (one.layer == layer) item(one);
     }
 
@@ -133,10 +136,11 @@ private:
     // Setting a pen or a brush is dear, and neighbours mostly share theirs.
     void smooth(bool on) { painter_.setRenderHint(QPainter::Antialiasing, on); }
     [[nodiscard]] bool outside(double x0, double y0, double x1, double y1) const noexcept {
-        return culls_ && (x1 < visible_.left() || x0 > visible_.right() || y1 < visible_.top() || y0 > visible_.bottom());
+        return culls_ &&
+               (x1 < visible_.left() || x0 > visible_.right() || y1 < visible_.top() || y0 > visible_.bottom());
     }
 
-    void item(const DrawRect &r) {
+    void item(const DrawRect& r) {
         if (outside(r.x - 2, r.y - 2, r.x + r.width + 2, r.y + r.height + 2)) return;
         const bool selected = r.emphasis == Emphasis::Selected;
         double stroke = selected ? std::max(2.0, r.stroke_width) : r.stroke_width;
@@ -170,16 +174,18 @@ private:
             rect = QRectF(QPointF(std::round(rect.left()) + half, std::round(rect.top()) + half),
                           QPointF(std::round(rect.right()) - half, std::round(rect.bottom()) - half));
         }
-        if (r.radius > 0) painter_.drawRoundedRect(rect, r.radius, r.radius);
-        else painter_.drawRect(rect);
+        if (r.radius > 0)
+            painter_.drawRoundedRect(rect, r.radius, r.radius);
+        else
+            painter_.drawRect(rect);
     }
 
-    void hatch(const QRectF &rect) {
+    void hatch(const QRectF& rect) {
         smooth(false);
         painter_.fillRect(rect, QBrush(hatch_, Qt::BDiagPattern));
     }
 
-    static QPainterPath pathOf(const std::vector<QPointF> &points, bool curved) {
+    static QPainterPath pathOf(const std::vector<QPointF>& points, bool curved) {
         QPainterPath path(points.front());
         for (std::size_t i = 1; i < points.size(); ++i) {
             if (!curved) {
@@ -194,10 +200,10 @@ private:
         return path;
     }
 
-    void item(const DrawLine &line) {
+    void item(const DrawLine& line) {
         if (line.points.size() < 2) return;
         double x0 = line.points[0].first, x1 = x0, y0 = line.points[0].second, y1 = y0;
-        for (const auto &[x, y] : line.points) {
+        for (const auto& [x, y] : line.points) {
             x0 = std::min(x0, x);
             x1 = std::max(x1, x);
             y0 = std::min(y0, y);
@@ -212,7 +218,8 @@ private:
         if (line.dashed) pen.setDashPattern({4 / std::max(0.5, width), 3 / std::max(0.5, width)});
         painter_.setPen(pen);
         painter_.setBrush(Qt::NoBrush);
-        if (line.points.size() == 2 && !line.arrow && !zoomed_ && (x0 == x1 || y0 == y1)) { // a rule: sharp, no smoothing
+        if (line.points.size() == 2 && !line.arrow && !zoomed_ &&
+            (x0 == x1 || y0 == y1)) { // a rule: sharp, no smoothing
             smooth(false);
             painter_.drawLine(QPointF(std::floor(x0), std::floor(y0)), QPointF(std::floor(x1), std::floor(y1)));
             return;
@@ -220,48 +227,57 @@ private:
         smooth(true);
         std::vector<QPointF> points;
         points.reserve(line.points.size());
-        for (const auto &[x, y] : line.points) points.emplace_back(x, y);
+        for (const auto& [x, y] : line.points) points.emplace_back(x, y);
         const QPointF tip = points.back(), along = tip - points[points.size() - 2];
         const double length = std::hypot(along.x(), along.y());
         if (line.arrow && length > kArrow) points.back() = tip - along / length * (kArrow - 1);
-        if (points.size() == 2) painter_.drawLine(points[0], points[1]);
-        else painter_.drawPath(pathOf(points, line.smooth));
+        if (points.size() == 2)
+            painter_.drawLine(points[0], points[1]);
+        else
+            painter_.drawPath(pathOf(points, line.smooth));
         if (!line.arrow || !(length > 0)) return;
-        const QPointF unit = along / length, back = tip - unit * kArrow, side(-unit.y() * kArrow * 0.42, unit.x() * kArrow * 0.42);
+        const QPointF unit = along / length, back = tip - unit * kArrow,
+                      side(-unit.y() * kArrow * 0.42, unit.x() * kArrow * 0.42);
         painter_.setPen(Qt::NoPen);
         painter_.setBrush(ink);
         const std::array<QPointF, 3> head = {tip, back + side, back - side};
         painter_.drawConvexPolygon(head.data(), 3);
     }
 
-    void item(const DrawText &text) {
+    void item(const DrawText& text) {
         if (text.text.empty()) return;
         const double reach = text.max_width > 0 ? text.max_width : static_cast<double>(text.text.size()) * text.size;
         if (outside(text.x - reach, text.y - text.size * 1.5, text.x + reach, text.y + text.size)) return;
-        const LaidText &laid = textCache().text(text);
+        const LaidText& laid = textCache().text(text);
         double x = text.x;
-        if (text.align == TextAlign::Centre) x -= laid.width / 2;
-        else if (text.align == TextAlign::Right) x -= laid.width;
+        if (text.align == TextAlign::Centre)
+            x -= laid.width / 2;
+        else if (text.align == TextAlign::Right)
+            x -= laid.width;
         const bool accent = text.emphasis == Emphasis::Selected && text.fill == ColourRole::Text;
         painter_.setPen(colourOf(accent ? ColourRole::Accent : text.fill, shown(text.emphasis)));
-        painter_.setFont(textCache().font(static_cast<int>(std::lround(std::clamp(text.size, 1.0, 400.0) * 4)), text.bold, text.mono));
+        painter_.setFont(textCache().font(static_cast<int>(std::lround(std::clamp(text.size, 1.0, 400.0) * 4)),
+                                          text.bold, text.mono));
         painter_.drawStaticText(QPointF(x, text.y - laid.ascent), laid.text);
     }
 
-    void item(const DrawMarker &marker) {
+    void item(const DrawMarker& marker) {
         const double reach = marker.radius + 3;
         if (outside(marker.x - reach, marker.y - reach, marker.x + reach, marker.y + reach)) return;
         const bool selected = marker.emphasis == Emphasis::Selected;
         const double stroke = selected ? std::max(2.5, marker.stroke_width) : marker.stroke_width;
         smooth(true);
-        if (stroke > 0) painter_.setPen(QPen(colourOf(selected ? ColourRole::Accent : marker.stroke, shown(marker.emphasis)), stroke));
-        else painter_.setPen(Qt::NoPen);
+        if (stroke > 0)
+            painter_.setPen(
+                QPen(colourOf(selected ? ColourRole::Accent : marker.stroke, shown(marker.emphasis)), stroke));
+        else
+            painter_.setPen(Qt::NoPen);
         painter_.setBrush(colourOf(marker.fill, marker.opacity * shown(marker.emphasis)));
         painter_.drawEllipse(QPointF(marker.x, marker.y), marker.radius, marker.radius);
     }
 
-    QPainter &painter_;
-    const DrawList &list_;
+    QPainter& painter_;
+    const DrawList& list_;
     bool culls_ = false, zoomed_ = false;
     QRectF visible_;
     QColor hatch_;
@@ -283,33 +299,35 @@ QColor qColor(ColourRole role, Theme theme) {
     return QColor(rgb.r, rgb.g, rgb.b);
 }
 
-void paintDrawList(QPainter &painter, const DrawList &list, Theme theme, const QRectF &visible) {
+void paintDrawList(QPainter& painter, const DrawList& list, Theme theme, const QRectF& visible) {
     painter.save();
     Painter(painter, list, theme, visible).paint();
     painter.restore();
 }
 
-Pick pickAt(const DrawList &list, QPointF point) {
+Pick pickAt(const DrawList& list, QPointF point) {
     Pick best;
     int best_layer = std::numeric_limits<int>::min();
-    const auto take = [&](const Pick &pick, int layer) {
+    const auto take = [&](const Pick& pick, int layer) {
         if (pick.kind == PickKind::None || layer < best_layer) return; // equal layers: the later one lies on top
         best = pick;
         best_layer = layer;
     };
-    for (const DrawMarker &m : list.markers)
+    for (const DrawMarker& m : list.markers)
         if (std::hypot(point.x() - m.x, point.y() - m.y) <= std::max(m.radius, 3.0) + 1) take(m.pick, m.layer);
     if (best.kind != PickKind::None) return best;
-    for (const DrawRect &r : list.rects) {
+    for (const DrawRect& r : list.rects) {
         const double slack = r.width < 3 ? 1 : 0;
-        if (point.x() >= r.x - slack && point.x() < r.x + r.width + slack && point.y() >= r.y && point.y() < r.y + r.height)
+        if (point.x() >= r.x - slack && point.x() < r.x + r.width + slack && point.y() >= r.y &&
+            point.y() < r.y + r.height)
             take(r.pick, r.layer);
     }
     if (best.kind != PickKind::None) return best;
-    for (const DrawLine &line : list.lines) {
+    for (const DrawLine& line : list.lines) {
         if (line.pick.kind == PickKind::None) continue;
         for (std::size_t i = 1; i < line.points.size(); ++i) {
-            const QPointF a(line.points[i - 1].first, line.points[i - 1].second), b(line.points[i].first, line.points[i].second);
+            const QPointF a(line.points[i - 1].first, line.points[i - 1].second),
+                b(line.points[i].first, line.points[i].second);
             if (distance(point, a, b) <= kPickDistance) take(line.pick, line.layer);
         }
     }
@@ -324,8 +342,6 @@ QFont uiFont(double pixels, bool bold, bool mono) {
     return font;
 }
 
-QString text(std::string_view utf8) {
-    return QString::fromUtf8(utf8.data(), static_cast<qsizetype>(utf8.size()));
-}
+QString text(std::string_view utf8) { return QString::fromUtf8(utf8.data(), static_cast<qsizetype>(utf8.size())); }
 
 } // namespace fusescope

@@ -15,9 +15,9 @@ namespace fusescope {
 
 [[nodiscard]] QColor qColor(ColourRole role, Theme theme);
 // Items outside visible (in the list's coordinates) are skipped; an empty rectangle paints all.
-void paintDrawList(QPainter &painter, const DrawList &list, Theme theme, const QRectF &visible = {});
+void paintDrawList(QPainter& painter, const DrawList& list, Theme theme, const QRectF& visible = {});
 // Topmost pick at a point: markers, then rectangles from the highest layer down, then lines (within 4 px).
-[[nodiscard]] Pick pickAt(const DrawList &list, QPointF point);
+[[nodiscard]] Pick pickAt(const DrawList& list, QPointF point);
 [[nodiscard]] QPalette paletteOf(Theme theme);
 [[nodiscard]] QString styleSheetOf(Theme theme); // small: only what the palette cannot say
 [[nodiscard]] QFont uiFont(double pixels, bool bold = false, bool mono = false);

@@ -41,16 +41,16 @@ QPalette paletteOf(Theme theme) {
 
 QString styleSheetOf(Theme theme) {
     const auto c = [theme](ColourRole role) { return qColor(role, theme).name(); };
-    const QString sheet = QStringLiteral(
-        "QToolTip { color: %1; background: %2; border: 1px solid %3; padding: 4px 6px; }"
-        "QMainWindow::separator { background: %4; width: 5px; height: 5px; }"
-        "QMainWindow::separator:hover { background: %5; }"
-        "QSplitter::handle { background: %4; }"
-        "QHeaderView::section { background: %6; color: %7; border: none; border-right: 1px solid %4;"
-        " border-bottom: 1px solid %3; padding: 4px 6px; }"
-        "QTreeView, QTableView, QListView { border: none; }"
-        "QToolBar { border: none; spacing: 4px; padding: 2px 4px; }"
-        "QStatusBar::item { border: none; }");
+    const QString sheet =
+        QStringLiteral("QToolTip { color: %1; background: %2; border: 1px solid %3; padding: 4px 6px; }"
+                       "QMainWindow::separator { background: %4; width: 5px; height: 5px; }"
+                       "QMainWindow::separator:hover { background: %5; }"
+                       "QSplitter::handle { background: %4; }"
+                       "QHeaderView::section { background: %6; color: %7; border: none; border-right: 1px solid %4;"
+                       " border-bottom: 1px solid %3; padding: 4px 6px; }"
+                       "QTreeView, QTableView, QListView { border: none; }"
+                       "QToolBar { border: none; spacing: 4px; padding: 2px 4px; }"
+                       "QStatusBar::item { border: none; }");
     return sheet.arg(c(ColourRole::Text), c(theme == Theme::Dark ? ColourRole::SurfaceRaised : ColourRole::Surface),
                      c(ColourRole::Border), c(ColourRole::Grid), c(ColourRole::Accent), c(ColourRole::Background),
                      c(ColourRole::TextMuted));

@@ -6,7 +6,7 @@ namespace {
 constexpr std::size_t kMaxHistory = 200;
 }
 
-Session::Session(QObject *parent) : QObject(parent) {}
+Session::Session(QObject* parent) : QObject(parent) {}
 
 void Session::setAnalysis(AnalysisPtr analysis) {
     analysis_ = std::move(analysis);

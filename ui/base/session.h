@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the window shows: the current analysis, the one selection, the theme. Views listen to it and never to each other.
+// What the window shows: the current analysis, the one selection, the theme. Views listen to it and never to each
+// other.
 #pragma once
 
 #include "core/analysis/analysis.h"
@@ -15,16 +16,16 @@ namespace fusescope {
 class Session : public QObject {
     Q_OBJECT
 public:
-    explicit Session(QObject *parent = nullptr);
+    explicit Session(QObject* parent = nullptr);
 
     // Null until something is opened.
-    [[nodiscard]] const AnalysisPtr &analysis() const { return analysis_; }
-    [[nodiscard]] const SelectionSets &selection() const { return selection_; }
+    [[nodiscard]] const AnalysisPtr& analysis() const { return analysis_; }
+    [[nodiscard]] const SelectionSets& selection() const { return selection_; }
     [[nodiscard]] Theme theme() const { return theme_; }
 
     void setAnalysis(AnalysisPtr analysis); // clears the selection and its history
     void setTheme(Theme theme);
-    void pick(Pick pick);                   // what a click anywhere does; the same pick again changes nothing
+    void pick(Pick pick); // what a click anywhere does; the same pick again changes nothing
     void clear() { pick({}); }
 
     // Earlier and later selections, as a browser does.

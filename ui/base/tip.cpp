@@ -13,7 +13,7 @@ constexpr std::size_t kMaxText = 400; // longer names are elided
 
 QString tipText(std::string_view utf8) { return text(visibleText(utf8, kMaxText)).toHtmlEscaped(); }
 
-QString tipShape(const TensorMeta &meta) {
+QString tipShape(const TensorMeta& meta) {
     QString shape;
     for (const std::int64_t size : meta.sizes) {
         if (!shape.isEmpty()) shape += QChar(u'×');
@@ -23,13 +23,15 @@ QString tipShape(const TensorMeta &meta) {
     return shape + QChar(u' ') + tipText(shortName(meta.dtype));
 }
 
-void TipLines::add(const QString &name, const QString &value) {
+void TipLines::add(const QString& name, const QString& value) {
     if (value.isEmpty()) return;
-    html += QStringLiteral("<tr><td style='padding-right:10px'>") + name + QStringLiteral("</td><td>") + value + QStringLiteral("</td></tr>");
+    html += QStringLiteral("<tr><td style='padding-right:10px'>") + name + QStringLiteral("</td><td>") + value +
+            QStringLiteral("</td></tr>");
 }
 
-QString TipLines::under(const QString &title) const {
-    return QStringLiteral("<div style='white-space:pre-wrap'><b>") + title + QStringLiteral("</b></div><table cellspacing='0'>") + html + QStringLiteral("</table>");
+QString TipLines::under(const QString& title) const {
+    return QStringLiteral("<div style='white-space:pre-wrap'><b>") + title +
+           QStringLiteral("</b></div><table cellspacing='0'>") + html + QStringLiteral("</table>");
 }
 
 } // namespace fusescope

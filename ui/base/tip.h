@@ -11,12 +11,12 @@
 namespace fusescope {
 
 [[nodiscard]] QString tipText(std::string_view utf8);
-[[nodiscard]] QString tipShape(const TensorMeta &meta); // "1×4096×4096 bf16"
+[[nodiscard]] QString tipShape(const TensorMeta& meta); // "1×4096×4096 bf16"
 
 struct TipLines {
     QString html;
-    void add(const QString &name, const QString &value); // both HTML already; an empty value adds nothing
-    [[nodiscard]] QString under(const QString &title) const;
+    void add(const QString& name, const QString& value); // both HTML already; an empty value adds nothing
+    [[nodiscard]] QString under(const QString& title) const;
 };
 
 } // namespace fusescope

@@ -13,19 +13,19 @@ namespace fusescope {
 class Breadcrumb : public QWidget {
     Q_OBJECT
 public:
-    explicit Breadcrumb(QWidget *parent = nullptr);
+    explicit Breadcrumb(QWidget* parent = nullptr);
     // tree may be null: empty. focus invalid: the whole model.
-    void show(const ModuleTree *tree, ModuleId focus, ModuleId selected);
+    void show(const ModuleTree* tree, ModuleId focus, ModuleId selected);
     [[nodiscard]] QSize minimumSizeHint() const override { return {40, 28}; }
 
 Q_SIGNALS:
     void chosen(fusescope::ModuleId module); // invalid: the whole model
 
 private:
-    void add(const QString &words, const QString &tip, ModuleId module, bool here, bool ahead);
-    QHBoxLayout *row_;
+    void add(const QString& words, const QString& tip, ModuleId module, bool here, bool ahead);
+    QHBoxLayout* row_;
     ModuleId focus_, selected_;
-    const ModuleTree *tree_ = nullptr;
+    const ModuleTree* tree_ = nullptr;
 };
 
 } // namespace fusescope

@@ -26,13 +26,14 @@ constexpr double kLeast = 0.05, kMost = 6, kReadable = 0.72, kKeyZoom = 1.25, kM
 constexpr double kHeader = 28; // of a cluster: its title
 constexpr int kTipDelay = 300; // ms
 
-QRectF rectFrom(const LayoutRect &r) { return {r.x, r.y, r.width, r.height}; }
+QRectF rectFrom(const LayoutRect& r) { return {r.x, r.y, r.width, r.height}; }
 } // namespace
 
-GraphCanvas::GraphCanvas(Session *session, QWidget *parent) : QWidget(parent), session_(session) {
+GraphCanvas::GraphCanvas(Session* session, QWidget* parent) : QWidget(parent), session_(session) {
     setObjectName(QStringLiteral("graphCanvas"));
     setAccessibleName(tr("Model graph"));
-    setAccessibleDescription(tr("The wheel zooms, dragging moves, a double click opens or closes a module. F fits, Enter opens the selected module."));
+    setAccessibleDescription(tr("The wheel zooms, dragging moves, a double click opens or closes a module. F fits, "
+                                "Enter opens the selected module."));
     setFocusPolicy(Qt::WheelFocus);
     setMouseTracking(true);
     setAttribute(Qt::WA_OpaquePaintEvent);
@@ -48,9 +49,9 @@ void GraphCanvas::dirty() {
     update();
 }
 
-const DrawList &GraphCanvas::list() {
+const DrawList& GraphCanvas::list() {
     if (list_dirty_) {
-        const AnalysisPtr &analysis = session_->analysis();
+        const AnalysisPtr& analysis = session_->analysis();
         const bool ours = picture_ && analysis && analysis->graph == picture_->graph;
         list_ = ours ? drawGraph(*analysis, picture_->visible, picture_->layout, session_->selection()) : DrawList{};
         list_dirty_ = false;
@@ -66,9 +67,12 @@ void GraphCanvas::setPicture(GraphPicturePtr picture, Place place, ModuleId anch
     hover_item_ = -1;
     if (!picture_) return;
     const QRectF after = place == Place::Anchor ? rectOf(anchor) : QRectF();
-    if (place == Place::Fit) fitWidth();
-    else if (!before.isNull() && !after.isNull()) moveTo(scale_, held - QPointF(after.center().x(), after.top()) * scale_);
-    else moveTo(scale_, offset_);
+    if (place == Place::Fit)
+        fitWidth();
+    else if (!before.isNull() && !after.isNull())
+        moveTo(scale_, held - QPointF(after.center().x(), after.top()) * scale_);
+    else
+        moveTo(scale_, offset_);
 }
 
 void GraphCanvas::moveTo(double scale, QPointF offset) {
@@ -77,8 +81,10 @@ void GraphCanvas::moveTo(double scale, QPointF offset) {
     // Half of the view, or of the picture where that is smaller, always shows the picture.
     const double w = list().width * scale_, h = list().height * scale_;
     const double keep_x = std::min(width() / 2.0, w / 2), keep_y = std::min(height() / 2.0, h / 2);
-    offset_.setX(std::clamp(offset.x(), std::min(keep_x - w, width() - keep_x), std::max(keep_x - w, width() - keep_x)));
-    offset_.setY(std::clamp(offset.y(), std::min(keep_y - h, height() - keep_y), std::max(keep_y - h, height() - keep_y)));
+    offset_.setX(
+        std::clamp(offset.x(), std::min(keep_x - w, width() - keep_x), std::max(keep_x - w, width() - keep_x)));
+    offset_.setY(
+        std::clamp(offset.y(), std::min(keep_y - h, height() - keep_y), std::max(keep_y - h, height() - keep_y)));
     update();
     if (rescaled) Q_EMIT zoomed(scale_);
 }
@@ -108,7 +114,7 @@ void GraphCanvas::zoomAt(double factor, QPointF at) {
 QRectF GraphCanvas::selectedRect() {
     QRectF all;
     if (session_->selection().pick.kind == PickKind::None) return all;
-    for (const DrawRect &r : list().rects)
+    for (const DrawRect& r : list().rects)
         if (r.emphasis == Emphasis::Selected) all |= QRectF(r.x, r.y, r.width, r.height);
     return all;
 }
@@ -116,7 +122,8 @@ QRectF GraphCanvas::selectedRect() {
 void GraphCanvas::zoomToSelection() {
     const QRectF box = selectedRect();
     if (box.isEmpty()) return;
-    const double scale = std::clamp(std::min((width() - 96) / box.width(), (height() - 96) / box.height()), kLeast, 1.5);
+    const double scale =
+        std::clamp(std::min((width() - 96) / box.width(), (height() - 96) / box.height()), kLeast, 1.5);
     moveTo(scale, QPointF(rect().center()) - box.center() * scale);
 }
 
@@ -124,7 +131,7 @@ void GraphCanvas::showSelection() {
     if (session_->selection().pick.kind == PickKind::None) return;
     const QRectF view(toContent({0, 0}), toContent(QPointF(width(), height())));
     QRectF first;
-    for (const DrawRect &r : list().rects) {
+    for (const DrawRect& r : list().rects) {
         if (r.emphasis != Emphasis::Selected) continue;
         const QRectF box(r.x, r.y, r.width, r.height);
         if (view.intersects(box)) return;
@@ -135,11 +142,12 @@ void GraphCanvas::showSelection() {
 
 QRectF GraphCanvas::rectOf(ModuleId module) const {
     if (!picture_ || !module.valid()) return {};
-    const VisibleGraph &v = picture_->visible;
+    const VisibleGraph& v = picture_->visible;
     for (std::size_t i = 0; i < std::min(v.clusters.size(), picture_->layout.clusters.size()); ++i)
         if (v.clusters[i].module == module) return rectFrom(picture_->layout.clusters[i]);
     for (std::size_t i = 0; i < std::min(v.nodes.size(), picture_->layout.boxes.size()); ++i)
-        if (v.nodes[i].kind == VisibleKind::Module && v.nodes[i].module == module) return rectFrom(picture_->layout.boxes[i]);
+        if (v.nodes[i].kind == VisibleKind::Module && v.nodes[i].module == module)
+            return rectFrom(picture_->layout.boxes[i]);
     return {};
 }
 
@@ -153,16 +161,17 @@ int GraphCanvas::nodeAt(QPointF content) const {
 int GraphCanvas::clusterAt(QPointF content, bool header_only) const {
     if (!picture_) return -1;
     for (std::size_t i = std::min(picture_->visible.clusters.size(), picture_->layout.clusters.size()); i-- > 0;) {
-        const QRectF box = rectFrom(picture_->layout.clusters[i]); // parents stand before children: the first hit is the deepest
+        const QRectF box =
+            rectFrom(picture_->layout.clusters[i]); // parents stand before children: the first hit is the deepest
         if (box.contains(content)) return !header_only || content.y() < box.top() + kHeader ? static_cast<int>(i) : -1;
     }
     return -1;
 }
 
-ModuleId GraphCanvas::moduleAt(QPointF content, bool &expanded) const {
+ModuleId GraphCanvas::moduleAt(QPointF content, bool& expanded) const {
     expanded = false;
     if (const int node = nodeAt(content); node >= 0) {
-        const VisibleNode &n = picture_->visible.nodes[static_cast<std::size_t>(node)];
+        const VisibleNode& n = picture_->visible.nodes[static_cast<std::size_t>(node)];
         return n.kind == VisibleKind::Module && n.expandable ? n.module : ModuleId{};
     }
     const int cluster = clusterAt(content, true);
@@ -171,14 +180,14 @@ ModuleId GraphCanvas::moduleAt(QPointF content, bool &expanded) const {
     return picture_->visible.clusters[static_cast<std::size_t>(cluster)].module;
 }
 
-void GraphCanvas::resizeEvent(QResizeEvent *event) {
+void GraphCanvas::resizeEvent(QResizeEvent* event) {
     if (!picture_) return;
     if (fresh_ || !event->oldSize().isValid()) return fitWidth();
     // What was in the middle stays in the middle.
     panBy(QPointF(width() - event->oldSize().width(), 0) / 2);
 }
 
-void GraphCanvas::paintEvent(QPaintEvent *) {
+void GraphCanvas::paintEvent(QPaintEvent*) {
     if (fresh_ && picture_) fitWidth();
     QPainter painter(this);
     painter.fillRect(rect(), qColor(ColourRole::Background, session_->theme()));
@@ -189,7 +198,8 @@ void GraphCanvas::paintEvent(QPaintEvent *) {
     painter.restore();
     if (picture_ && !picture_->visible.note.empty()) {
         painter.setFont(uiFont(12));
-        const QString note = painter.fontMetrics().elidedText(text(picture_->visible.note), Qt::ElideRight, width() - 32);
+        const QString note =
+            painter.fontMetrics().elidedText(text(picture_->visible.note), Qt::ElideRight, width() - 32);
         const QRectF plate(8, height() - 32, painter.fontMetrics().horizontalAdvance(note) + 16, 24);
         painter.fillRect(plate, qColor(ColourRole::SurfaceRaised, session_->theme()));
         painter.setPen(qColor(ColourRole::TextMuted, session_->theme()));
@@ -202,9 +212,9 @@ void GraphCanvas::paintEvent(QPaintEvent *) {
     }
 }
 
-bool GraphCanvas::event(QEvent *event) {
+bool GraphCanvas::event(QEvent* event) {
     if (event->type() == QEvent::NativeGesture) {
-        auto *gesture = static_cast<QNativeGestureEvent *>(event);
+        auto* gesture = static_cast<QNativeGestureEvent*>(event);
         if (gesture->gestureType() == Qt::ZoomNativeGesture) {
             zoomAt(1 + gesture->value(), gesture->position());
             return true;
@@ -213,15 +223,16 @@ bool GraphCanvas::event(QEvent *event) {
     return QWidget::event(event);
 }
 
-void GraphCanvas::wheelEvent(QWheelEvent *event) {
+void GraphCanvas::wheelEvent(QWheelEvent* event) {
     if (event->modifiers() & (Qt::ShiftModifier | Qt::AltModifier)) {
         const QPointF by = QPointF(event->angleDelta()) / 2;
         panBy(event->modifiers() & Qt::ShiftModifier && by.x() == 0 ? QPointF(by.y(), 0) : by);
-    } else if (event->angleDelta().y() != 0) zoomAt(std::pow(1.2, event->angleDelta().y() / 120.0), event->position());
+    } else if (event->angleDelta().y() != 0)
+        zoomAt(std::pow(1.2, event->angleDelta().y() / 120.0), event->position());
     event->accept();
 }
 
-void GraphCanvas::mousePressEvent(QMouseEvent *event) {
+void GraphCanvas::mousePressEvent(QMouseEvent* event) {
     if (event->button() != Qt::LeftButton && event->button() != Qt::MiddleButton) return;
     pressed_ = last_ = event->position();
     down_ = true;
@@ -230,7 +241,7 @@ void GraphCanvas::mousePressEvent(QMouseEvent *event) {
     QToolTip::hideText();
 }
 
-void GraphCanvas::mouseMoveEvent(QMouseEvent *event) {
+void GraphCanvas::mouseMoveEvent(QMouseEvent* event) {
     hover_ = event->position();
     tip_at_ = event->globalPosition().toPoint();
     if (down_) {
@@ -248,38 +259,44 @@ void GraphCanvas::mouseMoveEvent(QMouseEvent *event) {
     hover_item_ = item;
     QToolTip::hideText();
     setCursor(item == -1 ? Qt::ArrowCursor : Qt::PointingHandCursor);
-    if (item == -1) tip_timer_.stop();
-    else tip_timer_.start();
+    if (item == -1)
+        tip_timer_.stop();
+    else
+        tip_timer_.start();
 }
 
-void GraphCanvas::mouseReleaseEvent(QMouseEvent *event) {
-    const bool click = std::exchange(down_, false) && !std::exchange(panning_, false) && event->button() == Qt::LeftButton;
+void GraphCanvas::mouseReleaseEvent(QMouseEvent* event) {
+    const bool click =
+        std::exchange(down_, false) && !std::exchange(panning_, false) && event->button() == Qt::LeftButton;
     setCursor(Qt::ArrowCursor);
     if (click) session_->pick(pickAt(list(), toContent(event->position())));
 }
 
-void GraphCanvas::mouseDoubleClickEvent(QMouseEvent *event) {
+void GraphCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
     bool expanded = false;
     const ModuleId module = moduleAt(toContent(event->position()), expanded);
     if (module.valid()) Q_EMIT toggleWanted(module);
 }
 
-void GraphCanvas::leaveEvent(QEvent *) {
+void GraphCanvas::leaveEvent(QEvent*) {
     tip_timer_.stop();
     hover_item_ = -1;
 }
 
 void GraphCanvas::showTip() {
     if (down_ || hover_item_ == -1 || !picture_ || !underMouse() || !session_->analysis()) return;
-    const Analysis &analysis = *session_->analysis();
-    if (hover_item_ >= 0) return QToolTip::showText(tip_at_, nodeTip(analysis, picture_->visible.nodes[static_cast<std::size_t>(hover_item_)]), this);
-    const VisibleCluster &cluster = picture_->visible.clusters[static_cast<std::size_t>(-2 - hover_item_)];
+    const Analysis& analysis = *session_->analysis();
+    if (hover_item_ >= 0)
+        return QToolTip::showText(
+            tip_at_, nodeTip(analysis, picture_->visible.nodes[static_cast<std::size_t>(hover_item_)]), this);
+    const VisibleCluster& cluster = picture_->visible.clusters[static_cast<std::size_t>(-2 - hover_item_)];
     QToolTip::showText(tip_at_, moduleTip(analysis, cluster.module, cluster.repeat), this);
 }
 
-void GraphCanvas::keyPressEvent(QKeyEvent *event) {
-    if (event->modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier)) return QWidget::keyPressEvent(event);
-    const SelectionSets &selection = session_->selection();
+void GraphCanvas::keyPressEvent(QKeyEvent* event) {
+    if (event->modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier))
+        return QWidget::keyPressEvent(event);
+    const SelectionSets& selection = session_->selection();
     switch (event->key()) {
     case Qt::Key_F: return fitAll();
     case Qt::Key_Plus:
@@ -301,7 +318,7 @@ void GraphCanvas::keyPressEvent(QKeyEvent *event) {
     QWidget::keyPressEvent(event);
 }
 
-void GraphCanvas::contextMenuEvent(QContextMenuEvent *event) {
+void GraphCanvas::contextMenuEvent(QContextMenuEvent* event) {
     if (!picture_) return;
     const QPointF content = toContent(event->reason() == QContextMenuEvent::Mouse ? event->pos() : rect().center());
     const int node = nodeAt(content), cluster = node < 0 ? clusterAt(content, false) : -1;
@@ -310,23 +327,26 @@ void GraphCanvas::contextMenuEvent(QContextMenuEvent *event) {
     QString name;
     bool can = expanded;
     if (node >= 0) {
-        const VisibleNode &n = picture_->visible.nodes[static_cast<std::size_t>(node)];
+        const VisibleNode& n = picture_->visible.nodes[static_cast<std::size_t>(node)];
         name = text(n.title);
         if (n.kind == VisibleKind::Op) name = text(picture_->graph->ops.name(n.node));
         if (n.kind == VisibleKind::Module) {
             module = n.module;
             can = n.expandable;
         }
-    } else if (cluster >= 0) module = picture_->visible.clusters[static_cast<std::size_t>(cluster)].module;
+    } else if (cluster >= 0)
+        module = picture_->visible.clusters[static_cast<std::size_t>(cluster)].module;
     if (module.valid()) name = text(picture_->graph->modules.at(module).path);
 
     QMenu menu(this);
     if (module.valid()) {
-        QAction *toggle = menu.addAction(expanded ? tr("&Collapse") : tr("&Expand"), this, [this, module] { Q_EMIT toggleWanted(module); });
+        QAction* toggle = menu.addAction(expanded ? tr("&Collapse") : tr("&Expand"), this,
+                                         [this, module] { Q_EMIT toggleWanted(module); });
         toggle->setEnabled(can);
         menu.addAction(tr("&Show only this"), this, [this, module] { Q_EMIT focusWanted(module); })->setEnabled(can);
     }
-    if (picture_->state.focus.valid()) menu.addAction(tr("Show the &whole model"), this, [this] { Q_EMIT focusWanted({}); });
+    if (picture_->state.focus.valid())
+        menu.addAction(tr("Show the &whole model"), this, [this] { Q_EMIT focusWanted({}); });
     if (!name.isEmpty()) menu.addAction(tr("Copy &name"), this, [name] { QApplication::clipboard()->setText(name); });
     menu.addSeparator();
     menu.addAction(tr("&Fit"), this, &GraphCanvas::fitAll);

@@ -14,12 +14,16 @@ namespace fusescope {
 class GraphCanvas : public QWidget {
     Q_OBJECT
 public:
-    explicit GraphCanvas(Session *session, QWidget *parent = nullptr);
+    explicit GraphCanvas(Session* session, QWidget* parent = nullptr);
 
-    enum class Place { Keep, Anchor, Fit }; // where the new picture goes: as the old one, the anchor stays put, fit width
+    enum class Place {
+        Keep,
+        Anchor,
+        Fit
+    }; // where the new picture goes: as the old one, the anchor stays put, fit width
     void setPicture(GraphPicturePtr picture, Place place, ModuleId anchor = {});
-    [[nodiscard]] const GraphPicturePtr &picture() const { return picture_; }
-    [[nodiscard]] const DrawList &list(); // as painted, up to date
+    [[nodiscard]] const GraphPicturePtr& picture() const { return picture_; }
+    [[nodiscard]] const DrawList& list(); // as painted, up to date
     [[nodiscard]] double scale() const { return scale_; }
     [[nodiscard]] QPointF toWidget(QPointF content) const { return content * scale_ + offset_; }
     [[nodiscard]] QPointF toContent(QPointF widget) const { return (widget - offset_) / scale_; }
@@ -37,17 +41,17 @@ Q_SIGNALS:
     void zoomed(double scale);
 
 protected:
-    bool event(QEvent *event) override;
-    void paintEvent(QPaintEvent *event) override;
-    void resizeEvent(QResizeEvent *event) override;
-    void wheelEvent(QWheelEvent *event) override;
-    void mousePressEvent(QMouseEvent *event) override;
-    void mouseMoveEvent(QMouseEvent *event) override;
-    void mouseReleaseEvent(QMouseEvent *event) override;
-    void mouseDoubleClickEvent(QMouseEvent *event) override;
-    void leaveEvent(QEvent *event) override;
-    void keyPressEvent(QKeyEvent *event) override;
-    void contextMenuEvent(QContextMenuEvent *event) override;
+    bool event(QEvent* event) override;
+    void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
 
 private:
     void dirty();
@@ -58,9 +62,9 @@ private:
     [[nodiscard]] QRectF rectOf(ModuleId module) const; // of its box or cluster, null if neither is there
     [[nodiscard]] int nodeAt(QPointF content) const;
     [[nodiscard]] int clusterAt(QPointF content, bool header_only) const;
-    [[nodiscard]] ModuleId moduleAt(QPointF content, bool &expanded) const; // what a double click there toggles
+    [[nodiscard]] ModuleId moduleAt(QPointF content, bool& expanded) const; // what a double click there toggles
 
-    Session *session_;
+    Session* session_;
     GraphPicturePtr picture_;
     DrawList list_;
     bool list_dirty_ = true, fresh_ = true; // fresh: not yet shown at its real size

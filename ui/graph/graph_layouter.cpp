@@ -17,7 +17,7 @@ constexpr std::size_t kCachedLayouts = 32;
 constexpr qint64 kLongestReply = 64 << 20;
 } // namespace
 
-GraphLayouter::GraphLayouter(QObject *parent) : QObject(parent) {
+GraphLayouter::GraphLayouter(QObject* parent) : QObject(parent) {
     pool_.setMaxThreadCount(1); // runs in order; older ones are short and their results are dropped
     program_ = QCoreApplication::applicationDirPath() + QStringLiteral("/fusescope-layout");
     deadline_.setSingleShot(true);
@@ -50,19 +50,23 @@ void GraphLayouter::start(GraphPtr graph, GraphViewState state) {
         job->request = layoutRequest(job->visible);
         job->hash = hashOf(job->request);
         job->line = encodeLayoutRequest(job->request) + '\n';
-        QMetaObject::invokeMethod(this, [this, generation, job] { prepared(generation, job); }, Qt::QueuedConnection);
+        QMetaObject::invokeMethod(
+            this, [this, generation, job] { prepared(generation, job); }, Qt::QueuedConnection);
     });
 }
 
-void GraphLayouter::prepared(quint64 generation, const JobPtr &job) {
+void GraphLayouter::prepared(quint64 generation, const JobPtr& job) {
     if (generation != generation_) return;
-    const auto found = std::find_if(cache_.begin(), cache_.end(), [&](const auto &entry) { return entry.first == job->hash; });
+    const auto found =
+        std::find_if(cache_.begin(), cache_.end(), [&](const auto& entry) { return entry.first == job->hash; });
     if (found != cache_.end()) return done(job, found->second);
-    if (QFileInfo(program_).isExecutable()) runProcess(job);
-    else layHere(job);
+    if (QFileInfo(program_).isExecutable())
+        runProcess(job);
+    else
+        layHere(job);
 }
 
-void GraphLayouter::runProcess(const JobPtr &job) {
+void GraphLayouter::runProcess(const JobPtr& job) {
     job_ = job;
     process_ = new QProcess(this);
     process_->setProcessChannelMode(QProcess::SeparateChannels);
@@ -72,7 +76,8 @@ void GraphLayouter::runProcess(const JobPtr &job) {
     connect(process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
         if (error == QProcess::FailedToStart) processEnded(false);
     });
-    connect(process_, &QProcess::readyReadStandardError, process_, [process = process_] { process->readAllStandardError(); });
+    connect(process_, &QProcess::readyReadStandardError, process_,
+            [process = process_] { process->readAllStandardError(); });
     process_->setProgram(program_);
     process_->start();
     if (!process_) return; // it could not be started, and the own layout is under way
@@ -99,7 +104,7 @@ void GraphLayouter::dropProcess() {
     deadline_.stop();
     job_.reset();
     if (!process_) return;
-    QProcess *process = std::exchange(process_, nullptr);
+    QProcess* process = std::exchange(process_, nullptr);
     process->disconnect();
     if (process->state() == QProcess::NotRunning) return process->deleteLater();
     // Its end is not waited for: it goes by itself once the kill has arrived.
@@ -107,17 +112,20 @@ void GraphLayouter::dropProcess() {
     process->kill();
 }
 
-void GraphLayouter::layHere(const JobPtr &job) {
+void GraphLayouter::layHere(const JobPtr& job) {
     pool_.start([this, generation = generation_, job] {
         auto layout = std::make_shared<LayoutResult>(layeredLayout(job->request));
-        QMetaObject::invokeMethod(this, [this, generation, job, layout] {
-            if (generation == generation_) done(job, std::move(*layout));
-        }, Qt::QueuedConnection);
+        QMetaObject::invokeMethod(
+            this,
+            [this, generation, job, layout] {
+                if (generation == generation_) done(job, std::move(*layout));
+            },
+            Qt::QueuedConnection);
     });
 }
 
-void GraphLayouter::done(const JobPtr &job, LayoutResult layout) {
-    std::erase_if(cache_, [&](const auto &entry) { return entry.first == job->hash; });
+void GraphLayouter::done(const JobPtr& job, LayoutResult layout) {
+    std::erase_if(cache_, [&](const auto& entry) { return entry.first == job->hash; });
     cache_.emplace_front(job->hash, layout);
     if (cache_.size() > kCachedLayouts) cache_.pop_back();
     auto picture = std::make_shared<GraphPicture>();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/graph/graph_panel.h"
 
-#include "ui/base/paint.h"
 #include "ui/base/empty_note.h"
+#include "ui/base/paint.h"
 #include "ui/graph/breadcrumb.h"
 #include "ui/graph/graph_canvas.h"
 #include "ui/graph/graph_layouter.h"
@@ -21,15 +21,15 @@
 namespace fusescope {
 
 struct GraphPanel::Impl {
-    Session *session = nullptr;
-    GraphLayouter *layouter = nullptr;
-    GraphCanvas *canvas = nullptr;
-    Breadcrumb *crumbs = nullptr;
-    QLabel *zoom = nullptr;
-    QWidget *tools = nullptr;
-    QProgressBar *busy = nullptr;
-    QTimer *busy_timer = nullptr;
-    QStackedLayout *stack = nullptr;
+    Session* session = nullptr;
+    GraphLayouter* layouter = nullptr;
+    GraphCanvas* canvas = nullptr;
+    Breadcrumb* crumbs = nullptr;
+    QLabel* zoom = nullptr;
+    QWidget* tools = nullptr;
+    QProgressBar* busy = nullptr;
+    QTimer* busy_timer = nullptr;
+    QStackedLayout* stack = nullptr;
     EmptyNote *none = nullptr, *waiting = nullptr;
 
     GraphPtr graph;
@@ -44,7 +44,7 @@ struct GraphPanel::Impl {
         busy_timer->start();
     }
     void load() {
-        const AnalysisPtr &analysis = session->analysis();
+        const AnalysisPtr& analysis = session->analysis();
         GraphPtr now = analysis ? analysis->graph : nullptr;
         const bool same = now == graph;
         graph = std::move(now);
@@ -56,25 +56,29 @@ struct GraphPanel::Impl {
             canvas->setPicture(nullptr, GraphCanvas::Place::Keep);
             stack->setCurrentWidget(none);
         } else if (!same) {
-            canvas->setPicture(nullptr, GraphCanvas::Place::Keep); // of another model: it must not be taken for this one
+            canvas->setPicture(nullptr,
+                               GraphCanvas::Place::Keep); // of another model: it must not be taken for this one
             stack->setCurrentWidget(waiting);
             state = defaultView(*graph);
             lay(GraphCanvas::Place::Fit);
-        } else canvas->setPicture(canvas->picture(), GraphCanvas::Place::Keep); // other figures in the same boxes
+        } else
+            canvas->setPicture(canvas->picture(), GraphCanvas::Place::Keep); // other figures in the same boxes
         showCrumbs();
     }
     void showCrumbs() const {
         ModuleId selected;
         const Pick pick = session->selection().pick;
-        if (graph && pick.kind == PickKind::Module) selected = ModuleId(pick.id);
-        else if (graph && pick.kind == PickKind::Node && pick.id < graph->ops.nodes.size()) selected = graph->ops.at(NodeId(pick.id)).module;
+        if (graph && pick.kind == PickKind::Module)
+            selected = ModuleId(pick.id);
+        else if (graph && pick.kind == PickKind::Node && pick.id < graph->ops.nodes.size())
+            selected = graph->ops.at(NodeId(pick.id)).module;
         if (graph && selected.valid() && selected.index() >= graph->modules.modules.size()) selected = {};
         crumbs->show(graph ? &graph->modules : nullptr, state.focus, selected);
     }
 };
 
-GraphPanel::GraphPanel(Session *session, QWidget *parent) : QWidget(parent), impl_(std::make_unique<Impl>()) {
-    Impl &d = *impl_;
+GraphPanel::GraphPanel(Session* session, QWidget* parent) : QWidget(parent), impl_(std::make_unique<Impl>()) {
+    Impl& d = *impl_;
     setObjectName(QStringLiteral("graphPanel"));
     setAccessibleName(tr("Model graph"));
     d.session = session;
@@ -85,13 +89,15 @@ GraphPanel::GraphPanel(Session *session, QWidget *parent) : QWidget(parent), imp
     d.zoom->setForegroundRole(QPalette::PlaceholderText);
     d.zoom->setMinimumWidth(44);
     d.zoom->setAlignment(Qt::AlignCenter);
-    d.none = new EmptyNote(session, tr("No model graph is open"),
-                             tr("Open a program saved by torch.export.save() (*.pt2) to see its modules and operators, with the "
-                                "fusable regions marked."), this);
+    d.none = new EmptyNote(
+        session, tr("No model graph is open"),
+        tr("Open a program saved by torch.export.save() (*.pt2) to see its modules and operators, with the "
+           "fusable regions marked."),
+        this);
     d.waiting = new EmptyNote(session, tr("Laying out the graph…"), {}, this);
 
-    const auto button = [this](const QString &words, const QString &tip, auto &&act) {
-        auto *made = new QToolButton(this);
+    const auto button = [this](const QString& words, const QString& tip, auto&& act) {
+        auto* made = new QToolButton(this);
         made->setText(words);
         made->setToolTip(tip);
         made->setAccessibleName(tip);
@@ -101,7 +107,7 @@ GraphPanel::GraphPanel(Session *session, QWidget *parent) : QWidget(parent), imp
         return made;
     };
     d.tools = new QWidget(this);
-    auto *bar = new QHBoxLayout(d.tools);
+    auto* bar = new QHBoxLayout(d.tools);
     bar->setContentsMargins(0, 2, 4, 2);
     bar->setSpacing(0);
     bar->addWidget(d.crumbs, 1);
@@ -109,7 +115,8 @@ GraphPanel::GraphPanel(Session *session, QWidget *parent) : QWidget(parent), imp
     bar->addWidget(d.zoom);
     bar->addWidget(button(QStringLiteral("+"), tr("Zoom in (+)"), [this] { zoomIn(); }));
     bar->addWidget(button(tr("Fit"), tr("Show the whole picture (F)"), [this] { fit(); }));
-    bar->addWidget(button(tr("Width"), tr("Fit the width, in a size that can be read"), [this] { impl_->canvas->fitWidth(); }));
+    bar->addWidget(
+        button(tr("Width"), tr("Fit the width, in a size that can be read"), [this] { impl_->canvas->fitWidth(); }));
     bar->addWidget(button(tr("Reset"), tr("Back to the first view: one layer open"), [this] {
         impl_->state = defaultView(*impl_->graph);
         impl_->lay(GraphCanvas::Place::Fit);
@@ -126,13 +133,13 @@ GraphPanel::GraphPanel(Session *session, QWidget *parent) : QWidget(parent), imp
     d.busy_timer->setInterval(150); // short waits need no sign
     connect(d.busy_timer, &QTimer::timeout, this, [this] { impl_->busy->setVisible(impl_->layouter->running()); });
 
-    auto *below = new QWidget(this);
+    auto* below = new QWidget(this);
     d.stack = new QStackedLayout(below);
     d.stack->setContentsMargins(0, 0, 0, 0);
     d.stack->addWidget(d.none);
     d.stack->addWidget(d.waiting);
     d.stack->addWidget(d.canvas);
-    auto *column = new QVBoxLayout(this);
+    auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
     column->addWidget(d.tools);
@@ -140,8 +147,8 @@ GraphPanel::GraphPanel(Session *session, QWidget *parent) : QWidget(parent), imp
     column->addWidget(below, 1);
     setFocusProxy(d.canvas);
 
-    connect(d.layouter, &GraphLayouter::finished, this, [this](const GraphPicturePtr &picture) {
-        Impl &i = *impl_;
+    connect(d.layouter, &GraphLayouter::finished, this, [this](const GraphPicturePtr& picture) {
+        Impl& i = *impl_;
         i.busy_timer->stop();
         i.busy->setVisible(false);
         i.stack->setCurrentWidget(i.canvas);
@@ -150,9 +157,8 @@ GraphPanel::GraphPanel(Session *session, QWidget *parent) : QWidget(parent), imp
     });
     connect(d.canvas, &GraphCanvas::toggleWanted, this, &GraphPanel::toggleExpanded);
     connect(d.canvas, &GraphCanvas::focusWanted, this, &GraphPanel::focusModule);
-    connect(d.canvas, &GraphCanvas::zoomed, this, [this](double scale) {
-        impl_->zoom->setText(QStringLiteral("%1%").arg(std::lround(scale * 100)));
-    });
+    connect(d.canvas, &GraphCanvas::zoomed, this,
+            [this](double scale) { impl_->zoom->setText(QStringLiteral("%1%").arg(std::lround(scale * 100))); });
     connect(d.crumbs, &Breadcrumb::chosen, this, &GraphPanel::focusModule);
     connect(session, &Session::analysisChanged, this, [this] { impl_->load(); });
     connect(session, &Session::selectionChanged, this, [this] {

@@ -13,7 +13,7 @@ namespace fusescope {
 class GraphPanel : public QWidget {
     Q_OBJECT
 public:
-    explicit GraphPanel(Session *session, QWidget *parent = nullptr);
+    explicit GraphPanel(Session* session, QWidget* parent = nullptr);
     ~GraphPanel() override;
 
     [[nodiscard]] bool settled() const; // no layout is running
@@ -21,7 +21,7 @@ public:
     void zoomIn();
     void zoomOut();
     void zoomToSelection();
-    void focusModule(ModuleId module);  // shows only this module's inside; invalid = whole model
+    void focusModule(ModuleId module); // shows only this module's inside; invalid = whole model
     void toggleExpanded(ModuleId module);
 
 Q_SIGNALS:

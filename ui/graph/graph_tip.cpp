@@ -11,21 +11,21 @@
 namespace fusescope {
 namespace {
 
-QString tr(const char *words) { return QCoreApplication::translate("fusescope::GraphTip", words); }
-QString valueTip(const OpGraph &graph, ValueId id, bool input) {
+QString tr(const char* words) { return QCoreApplication::translate("fusescope::GraphTip", words); }
+QString valueTip(const OpGraph& graph, ValueId id, bool input) {
     TipLines lines;
     if (!id.valid() || id.index() >= graph.values.size()) return {};
-    const Value &value = graph.at(id);
+    const Value& value = graph.at(id);
     lines.add(tr("Shape"), tipShape(value.meta));
     const std::size_t uses = graph.consumersOf(id).size();
     if (input) lines.add(tr("Used by"), uses == 1 ? tr("1 operator") : tr("%1 operators").arg(uses));
     return lines.under((input ? tr("Input") : tr("Output")) + QChar(u' ') + tipText(graph.strings.view(value.name)));
 }
 
-QString opTip(const Analysis &analysis, NodeId id) {
-    const OpGraph &graph = analysis.graph->ops;
+QString opTip(const Analysis& analysis, NodeId id) {
+    const OpGraph& graph = analysis.graph->ops;
     if (!id.valid() || id.index() >= graph.nodes.size()) return {};
-    const Node &node = graph.at(id);
+    const Node& node = graph.at(id);
     TipLines lines;
     lines.add(tr("Operator"), tipText(graph.strings.view(node.target)));
     QString inputs;
@@ -40,45 +40,54 @@ QString opTip(const Analysis &analysis, NodeId id) {
     if (node.module.valid() && node.module.index() < analysis.graph->modules.modules.size())
         lines.add(tr("Module"), tipText(analysis.graph->modules.at(node.module).path));
     const QString source = tipText(graph.sourceLine(id)), code = tipText(graph.sourceText(id));
-    lines.add(tr("Source"), code.isEmpty() ? source : source + QStringLiteral("<br/><code>") + code + QStringLiteral("</code>"));
+    lines.add(tr("Source"),
+              code.isEmpty() ? source : source + QStringLiteral("<br/><code>") + code + QStringLiteral("</code>"));
     if (analysis.trace && !analysis.link.node_start.empty()) {
         double ns = 0;
         int kernels = 0;
         for (const KernelId kernel : analysis.link.kernelsOf(id)) {
             if (kernel.index() >= analysis.op_of_kernel.size() || analysis.op_of_kernel[kernel.index()] < 0) continue;
-            ns += static_cast<double>(analysis.trace->slices.dur[analysis.trace->kernels.slice[kernel.index()].index()]);
+            ns +=
+                static_cast<double>(analysis.trace->slices.dur[analysis.trace->kernels.slice[kernel.index()].index()]);
             ++kernels;
         }
         const QString time = text(formatDuration(ns));
-        if (kernels > 0) lines.add(tr("Measured"), kernels == 1 ? tr("%1 in 1 kernel").arg(time) : tr("%1 in %2 kernels").arg(time).arg(kernels));
+        if (kernels > 0)
+            lines.add(tr("Measured"),
+                      kernels == 1 ? tr("%1 in 1 kernel").arg(time) : tr("%1 in %2 kernels").arg(time).arg(kernels));
     }
     return lines.under(tipText(graph.name(id)));
 }
 
 } // namespace
 
-QString moduleTip(const Analysis &analysis, ModuleId id, std::uint32_t repeat) {
+QString moduleTip(const Analysis& analysis, ModuleId id, std::uint32_t repeat) {
     if (!analysis.graph || !id.valid() || id.index() >= analysis.graph->modules.modules.size()) return {};
-    const Module &module = analysis.graph->modules.at(id);
+    const Module& module = analysis.graph->modules.at(id);
     TipLines lines;
     if (repeat > 1) lines.add(tr("Stands for"), tr("%1 identical modules; figures are of the first").arg(repeat));
     lines.add(tr("Class"), tipText(module.type));
     const std::int64_t parameters = analysis.graph->modules.parameterCount(id);
     if (parameters > 0)
-        lines.add(tr("Parameters"), text(formatCountShort(static_cast<double>(parameters))) + QStringLiteral(" (") + text(formatCount(parameters)) + QChar(u')'));
+        lines.add(tr("Parameters"), text(formatCountShort(static_cast<double>(parameters))) + QStringLiteral(" (") +
+                                        text(formatCount(parameters)) + QChar(u')'));
     if (id.index() < analysis.modules.size()) {
-        const ModuleStats &stats = analysis.modules[id.index()];
+        const ModuleStats& stats = analysis.modules[id.index()];
         if (stats.flops > 0) lines.add(tr("FLOPs"), text(formatFlops(stats.flops)) + QChar(u' ') + tr("forward"));
         if (stats.forward_ns + stats.backward_ns > 0) {
-            lines.add(tr("Time"), tr("%1 forward, %2 backward").arg(text(formatDuration(stats.forward_ns)), text(formatDuration(stats.backward_ns))));
+            lines.add(tr("Time"),
+                      tr("%1 forward, %2 backward")
+                          .arg(text(formatDuration(stats.forward_ns)), text(formatDuration(stats.backward_ns))));
             lines.add(tr("Share"), tr("%1 of the step's kernel time").arg(text(formatPercent(stats.share))));
         }
         lines.add(tr("Output"), tipText(stats.output_shape));
     }
-    return lines.under(module.path.empty() ? tipText(module.type.empty() ? std::string_view("model") : std::string_view(module.type)) : tipText(module.path));
+    return lines.under(module.path.empty()
+                           ? tipText(module.type.empty() ? std::string_view("model") : std::string_view(module.type))
+                           : tipText(module.path));
 }
 
-QString nodeTip(const Analysis &analysis, const VisibleNode &node) {
+QString nodeTip(const Analysis& analysis, const VisibleNode& node) {
     if (!analysis.graph) return {};
     switch (node.kind) {
     case VisibleKind::Module: return moduleTip(analysis, node.module, node.repeat);

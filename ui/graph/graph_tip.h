@@ -10,7 +10,7 @@
 namespace fusescope {
 
 // Rich text; everything from the files is escaped.
-[[nodiscard]] QString nodeTip(const Analysis &analysis, const VisibleNode &node);
-[[nodiscard]] QString moduleTip(const Analysis &analysis, ModuleId module, std::uint32_t repeat);
+[[nodiscard]] QString nodeTip(const Analysis& analysis, const VisibleNode& node);
+[[nodiscard]] QString moduleTip(const Analysis& analysis, ModuleId module, std::uint32_t repeat);
 
 } // namespace fusescope

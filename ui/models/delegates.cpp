@@ -18,7 +18,8 @@ const QStyle* styleOf(const QStyleOptionViewItem& option) {
 
 } // namespace
 
-ShareBarDelegate::ShareBarDelegate(const Session* session, QObject* parent) : QStyledItemDelegate(parent), session_(session) {}
+ShareBarDelegate::ShareBarDelegate(const Session* session, QObject* parent)
+    : QStyledItemDelegate(parent), session_(session) {}
 
 void ShareBarDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
     QStyleOptionViewItem item = option;
@@ -27,7 +28,8 @@ void ShareBarDelegate::paint(QPainter* painter, const QStyleOptionViewItem& opti
     if (share > 0) {
         const QVariant kind = index.data(KindRole);
         const bool has_kind = kind.isValid() && kind.toInt() >= 0;
-        QColor fill = qColor(has_kind ? roleOf(static_cast<OpKind>(kind.toInt())) : ColourRole::BoundMemory, session_->theme());
+        QColor fill =
+            qColor(has_kind ? roleOf(static_cast<OpKind>(kind.toInt())) : ColourRole::BoundMemory, session_->theme());
         // The row's own background first, then the bar, then the text over both.
         const QString shown = item.text;
         item.text.clear();
@@ -39,8 +41,10 @@ void ShareBarDelegate::paint(QPainter* painter, const QStyleOptionViewItem& opti
         painter->setRenderHint(QPainter::Antialiasing);
         painter->setPen(Qt::NoPen);
         painter->setBrush(fill);
-        painter->drawRoundedRect(QRectF(room.left(), room.top(), std::max(1.5, room.width() * share), room.height()), 2, 2);
-        painter->setPen(item.palette.color((option.state & QStyle::State_Selected) != 0 ? QPalette::HighlightedText : QPalette::Text));
+        painter->drawRoundedRect(QRectF(room.left(), room.top(), std::max(1.5, room.width() * share), room.height()), 2,
+                                 2);
+        painter->setPen(item.palette.color((option.state & QStyle::State_Selected) != 0 ? QPalette::HighlightedText
+                                                                                        : QPalette::Text));
         painter->setFont(item.font);
         painter->drawText(room.adjusted(3, 0, -3, 0), Qt::AlignRight | Qt::AlignVCenter, shown);
         painter->restore();

@@ -12,22 +12,22 @@ namespace fusescope {
 class ShareBarDelegate : public QStyledItemDelegate {
     Q_OBJECT
 public:
-    explicit ShareBarDelegate(const Session *session, QObject *parent = nullptr);
-    void paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const override;
+    explicit ShareBarDelegate(const Session* session, QObject* parent = nullptr);
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
 
 private:
-    const Session *session_;
+    const Session* session_;
 };
 
 // The text, and behind it, muted, what NoteRole says, as far as there is room.
 class NotedNameDelegate : public QStyledItemDelegate {
     Q_OBJECT
 public:
-    explicit NotedNameDelegate(const Session *session, QObject *parent = nullptr);
-    void paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const override;
+    explicit NotedNameDelegate(const Session* session, QObject* parent = nullptr);
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
 
 private:
-    const Session *session_;
+    const Session* session_;
 };
 
 } // namespace fusescope

@@ -40,10 +40,10 @@ QVariant FindingModel::data(const QModelIndex& index, int role) const {
     case Qt::DisplayRole: return titleOf(*f);
     case Qt::AccessibleTextRole: {
         const QString range = savingRangeText(*f);
-        return tr("%1, %2, %3 %4, %5").arg(titleOf(*f), verdictText(f->verdict), savingText(*f), range, kernelsText(*f));
+        return tr("%1, %2, %3 %4, %5")
+            .arg(titleOf(*f), verdictText(f->verdict), savingText(*f), range, kernelsText(*f));
     }
-    case Qt::ToolTipRole:
-        return f->reasons.empty() ? QString() : text(f->reasons.front());
+    case Qt::ToolTipRole: return f->reasons.empty() ? QString() : text(f->reasons.front());
     case SortRole: return index.row();
     case PickIdRole: return static_cast<quint32>(index.row());
     case FilterRole: {
@@ -61,7 +61,8 @@ QString titleOf(const Finding& finding) {
     QString title = text(entry.title.empty() ? std::string(idOf(finding.pattern)) : entry.title);
     // Several findings of one pattern carry a number: "pointwise_chain.2".
     const std::size_t dot = finding.id.rfind('.');
-    if (dot != std::string::npos && dot + 1 < finding.id.size()) title += QLatin1String(" #") + text(finding.id.substr(dot + 1));
+    if (dot != std::string::npos && dot + 1 < finding.id.size())
+        title += QLatin1String(" #") + text(finding.id.substr(dot + 1));
     return title;
 }
 
@@ -114,7 +115,10 @@ QString durationRange(double low_ns, double high_ns) {
     const char* name = unit >= 1e9 ? "s" : unit >= 1e6 ? "ms" : unit >= 1e3 ? "µs" : "ns";
     const double low = low_ns / unit, high = high_ns / unit;
     const int decimals = high >= 100 ? 0 : high >= 10 ? 1 : 2;
-    return QStringLiteral("%1–%2 %3").arg(low, 0, 'f', decimals).arg(high, 0, 'f', decimals).arg(QString::fromUtf8(name));
+    return QStringLiteral("%1–%2 %3")
+        .arg(low, 0, 'f', decimals)
+        .arg(high, 0, 'f', decimals)
+        .arg(QString::fromUtf8(name));
 }
 
 } // namespace fusescope

@@ -12,14 +12,14 @@ namespace fusescope {
 class FindingModel : public QAbstractListModel {
     Q_OBJECT
 public:
-    explicit FindingModel(QObject *parent = nullptr);
+    explicit FindingModel(QObject* parent = nullptr);
     void setAnalysis(AnalysisPtr analysis);
-    [[nodiscard]] const Finding *finding(int row) const; // null outside
+    [[nodiscard]] const Finding* finding(int row) const;           // null outside
     [[nodiscard]] double longestNs() const { return longest_ns_; } // what the bars are scaled to
     [[nodiscard]] double stepNs() const;
 
-    [[nodiscard]] int rowCount(const QModelIndex &parent = {}) const override;
-    [[nodiscard]] QVariant data(const QModelIndex &index, int role = Qt::DisplayRole) const override;
+    [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
+    [[nodiscard]] QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
 
 private:
     AnalysisPtr analysis_;
@@ -27,10 +27,10 @@ private:
 };
 
 // Words about a finding, shared by list, details and the copied text.
-[[nodiscard]] QString titleOf(const Finding &finding);
-[[nodiscard]] QString savingText(const Finding &finding);      // "−13.1 ms/step"
-[[nodiscard]] QString savingRangeText(const Finding &finding); // "(12.0–14.2)", "" when there is no range
-[[nodiscard]] QString kernelsText(const Finding &finding);     // "72× · 6→1 kernels"
+[[nodiscard]] QString titleOf(const Finding& finding);
+[[nodiscard]] QString savingText(const Finding& finding);      // "−13.1 ms/step"
+[[nodiscard]] QString savingRangeText(const Finding& finding); // "(12.0–14.2)", "" when there is no range
+[[nodiscard]] QString kernelsText(const Finding& finding);     // "72× · 6→1 kernels"
 [[nodiscard]] QString verdictText(Verdict verdict);            // "worth it", translated
 [[nodiscard]] ColourRole colourOf(Verdict verdict);
 // "68.4–71.0 ms": one unit for both ends.

@@ -7,7 +7,9 @@
 namespace fusescope {
 namespace {
 
-const KernelSummary& at(const AnalysisPtr& analysis, int row) { return analysis->kernels[static_cast<std::size_t>(row)]; }
+const KernelSummary& at(const AnalysisPtr& analysis, int row) {
+    return analysis->kernels[static_cast<std::size_t>(row)];
+}
 double average(const KernelSummary& k) { return k.calls > 0 ? k.total_ns / k.calls : 0; }
 
 } // namespace
@@ -26,7 +28,9 @@ StepTableModel::Head KernelTableModel::head(int column) const {
     case MinColumn: return {tr("Min"), {}};
     case MaxColumn: return {tr("Max"), {}};
     case ShareColumn: return {tr("Share"), tr("Share of the step's kernel time")};
-    case LaunchColumn: return {tr("Launch"), tr("Launch cost as a share of launch cost + run time: high means too many short kernels")};
+    case LaunchColumn:
+        return {tr("Launch"),
+                tr("Launch cost as a share of launch cost + run time: high means too many short kernels")};
     default: return {};
     }
 }

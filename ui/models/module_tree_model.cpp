@@ -109,7 +109,9 @@ QModelIndex ModuleTreeModel::commonRow(const std::vector<ModuleId>& modules) con
         if (row < 0) continue;
         if (common < 0) common = row;
         while (row != common) { // the deeper one climbs
-            auto& deeper = rows_[static_cast<std::size_t>(row)].depth >= rows_[static_cast<std::size_t>(common)].depth ? row : common;
+            auto& deeper = rows_[static_cast<std::size_t>(row)].depth >= rows_[static_cast<std::size_t>(common)].depth
+                               ? row
+                               : common;
             deeper = rows_[static_cast<std::size_t>(deeper)].parent;
         }
     }
@@ -117,11 +119,14 @@ QModelIndex ModuleTreeModel::commonRow(const std::vector<ModuleId>& modules) con
 }
 
 ModuleId ModuleTreeModel::moduleAt(const QModelIndex& index) const {
-    return index.isValid() && index.internalId() < rows_.size() ? rows_[index.internalId()].members.front() : ModuleId();
+    return index.isValid() && index.internalId() < rows_.size() ? rows_[index.internalId()].members.front()
+                                                                : ModuleId();
 }
 
 int ModuleTreeModel::copiesAt(const QModelIndex& index) const {
-    return index.isValid() && index.internalId() < rows_.size() ? static_cast<int>(rows_[index.internalId()].members.size()) : 0;
+    return index.isValid() && index.internalId() < rows_.size()
+               ? static_cast<int>(rows_[index.internalId()].members.size())
+               : 0;
 }
 
 QModelIndex ModuleTreeModel::index(int row, int column, const QModelIndex& parent) const {
@@ -131,7 +136,8 @@ QModelIndex ModuleTreeModel::index(int row, int column, const QModelIndex& paren
 }
 
 QModelIndex ModuleTreeModel::parent(const QModelIndex& child) const {
-    return child.isValid() && child.internalId() < rows_.size() ? indexOfRow(rows_[child.internalId()].parent) : QModelIndex();
+    return child.isValid() && child.internalId() < rows_.size() ? indexOfRow(rows_[child.internalId()].parent)
+                                                                : QModelIndex();
 }
 
 int ModuleTreeModel::rowCount(const QModelIndex& parent) const {
@@ -165,8 +171,10 @@ QString ModuleTreeModel::tip(const Row& row, int column) const {
     const Module& module = analysis_->link.modules.at(row.members.front());
     QStringList lines;
     const auto each = [&](const QString& what) {
-        if (row.members.size() > 1) lines.append(tr("%1 over %2 copies").arg(what).arg(row.members.size()));
-        else lines.append(what);
+        if (row.members.size() > 1)
+            lines.append(tr("%1 over %2 copies").arg(what).arg(row.members.size()));
+        else
+            lines.append(what);
     };
     const auto exact = [](double v) { return text(formatCount(static_cast<std::int64_t>(v))); };
     switch (column) {

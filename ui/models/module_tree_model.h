@@ -17,22 +17,22 @@ class ModuleTreeModel : public QAbstractItemModel {
 public:
     enum Column { ModuleColumn, ParametersColumn, FlopsColumn, TimeColumn, ShareColumn, ColumnCount };
 
-    explicit ModuleTreeModel(QObject *parent = nullptr);
+    explicit ModuleTreeModel(QObject* parent = nullptr);
     void setAnalysis(AnalysisPtr analysis);
 
     // The row that stands for a module (copies share one); invalid if there is none.
     [[nodiscard]] QModelIndex indexOf(ModuleId module) const;
     // The deepest row that holds all of them.
-    [[nodiscard]] QModelIndex commonRow(const std::vector<ModuleId> &modules) const;
-    [[nodiscard]] ModuleId moduleAt(const QModelIndex &index) const;
-    [[nodiscard]] int copiesAt(const QModelIndex &index) const;
+    [[nodiscard]] QModelIndex commonRow(const std::vector<ModuleId>& modules) const;
+    [[nodiscard]] ModuleId moduleAt(const QModelIndex& index) const;
+    [[nodiscard]] int copiesAt(const QModelIndex& index) const;
 
-    [[nodiscard]] QModelIndex index(int row, int column, const QModelIndex &parent = {}) const override;
-    [[nodiscard]] QModelIndex parent(const QModelIndex &child) const override;
+    [[nodiscard]] QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
+    [[nodiscard]] QModelIndex parent(const QModelIndex& child) const override;
     using QObject::parent;
-    [[nodiscard]] int rowCount(const QModelIndex &parent = {}) const override;
-    [[nodiscard]] int columnCount(const QModelIndex &parent = {}) const override;
-    [[nodiscard]] QVariant data(const QModelIndex &index, int role = Qt::DisplayRole) const override;
+    [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
+    [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
+    [[nodiscard]] QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
     [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
 private:
@@ -44,12 +44,12 @@ private:
     };
     void add(std::vector<ModuleId> members, int parent);
     [[nodiscard]] QModelIndex indexOfRow(int row, int column = 0) const;
-    [[nodiscard]] QString name(const Row &row) const;
-    [[nodiscard]] QString tip(const Row &row, int column) const;
+    [[nodiscard]] QString name(const Row& row) const;
+    [[nodiscard]] QString tip(const Row& row, int column) const;
 
     AnalysisPtr analysis_;
-    std::vector<Row> rows_;      // parents before children; 0 is the root
-    std::vector<int> row_of_;    // by module, -1 = none
+    std::vector<Row> rows_;   // parents before children; 0 is the root
+    std::vector<int> row_of_; // by module, -1 = none
     bool timed_ = false, priced_ = false;
 };
 

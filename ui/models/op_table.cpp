@@ -86,7 +86,8 @@ QString OpTableModel::tip(int row, int column) const {
                                  : tr("FLOPs or bytes are not known");
     case FlopRateColumn: return tr("%1 FLOP in %2 ns").arg(exact(o.cost.flops), exact(o.time_ns));
     case BandwidthColumn:
-        return tr("%1 bytes read + %2 written in %3 ns").arg(exact(o.cost.bytes_read), exact(o.cost.bytes_written), exact(o.time_ns));
+        return tr("%1 bytes read + %2 written in %3 ns")
+            .arg(exact(o.cost.bytes_read), exact(o.cost.bytes_written), exact(o.time_ns));
     case CoverageColumn: return tr("%1% of the time").arg(o.coverage * 100, 0, 'f', 4);
     default: return {};
     }

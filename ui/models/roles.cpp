@@ -4,10 +4,10 @@
 #include "ui/base/paint.h"
 
 #include <QAbstractItemView>
+#include <QAbstractProxyModel>
 #include <QAction>
 #include <QClipboard>
 #include <QGuiApplication>
-#include <QAbstractProxyModel>
 #include <QItemSelectionModel>
 #include <QStringList>
 #include <QTableView>
@@ -57,10 +57,8 @@ QString rowsAsText(const QAbstractItemView& view) {
             if (!hidden(view, column)) cells.append(cell(column).simplified());
         lines.append(cells.join(QLatin1Char('\t')));
     };
-    if (rows.size() > 1)
-        line([&](int column) { return titles->headerData(column, Qt::Horizontal).toString(); });
-    for (const QModelIndex& row : rows)
-        line([&](int column) { return row.siblingAtColumn(column).data().toString(); });
+    if (rows.size() > 1) line([&](int column) { return titles->headerData(column, Qt::Horizontal).toString(); });
+    for (const QModelIndex& row : rows) line([&](int column) { return row.siblingAtColumn(column).data().toString(); });
     return lines.join(QLatin1Char('\n'));
 }
 

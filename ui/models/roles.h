@@ -25,10 +25,11 @@ enum ItemRole : int {
 // A small square in the kind's colour.
 [[nodiscard]] QIcon kindIcon(OpKind kind, Theme theme);
 // Rows as tab-separated text, with a header line when there are several. Hidden columns of the view are left out.
-[[nodiscard]] QString rowsAsText(const QAbstractItemView &view);
+[[nodiscard]] QString rowsAsText(const QAbstractItemView& view);
 // Ctrl+C and a context menu entry that copies the selected rows.
-void addCopyAction(QAbstractItemView &view);
-// Selected rows in a pale accent, so that many of them do not drown swatches and bars. Call again when the theme changes.
-void useQuietSelection(QAbstractItemView &view, Theme theme);
+void addCopyAction(QAbstractItemView& view);
+// Selected rows in a pale accent, so that many of them do not drown swatches and bars. Call again when the theme
+// changes.
+void useQuietSelection(QAbstractItemView& view, Theme theme);
 
 } // namespace fusescope

@@ -15,12 +15,15 @@ public:
     using QAbstractTableModel::QAbstractTableModel;
     void setAnalysis(AnalysisPtr analysis);
     void setTheme(Theme theme);
-    [[nodiscard]] int columnCount(const QModelIndex &parent = {}) const override;
-    [[nodiscard]] QVariant data(const QModelIndex &index, int role = Qt::DisplayRole) const override;
+    [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
+    [[nodiscard]] QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
     [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
 protected:
-    struct Head { QString title, tip; bool number = true; };
+    struct Head {
+        QString title, tip;
+        bool number = true;
+    };
     [[nodiscard]] virtual int columns() const = 0;
     [[nodiscard]] virtual Head head(int column) const = 0;
     [[nodiscard]] virtual QString cell(int row, int column) const = 0;
@@ -41,11 +44,19 @@ class KernelTableModel : public StepTableModel {
     Q_OBJECT
 public:
     enum Column {
-        NameColumn, KindColumn, CallsColumn, TotalColumn, AverageColumn, MinColumn, MaxColumn, ShareColumn, LaunchColumn,
+        NameColumn,
+        KindColumn,
+        CallsColumn,
+        TotalColumn,
+        AverageColumn,
+        MinColumn,
+        MaxColumn,
+        ShareColumn,
+        LaunchColumn,
         ColumnCount
     };
     using StepTableModel::StepTableModel;
-    [[nodiscard]] int rowCount(const QModelIndex &parent = {}) const override;
+    [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
     [[nodiscard]] KernelId longestKernel(int row) const; // what a click on the row shows
 
 protected:
@@ -65,11 +76,23 @@ class OpTableModel : public StepTableModel {
     Q_OBJECT
 public:
     enum Column {
-        OpColumn, KindColumn, DirectionColumn, ModuleTypeColumn, CallsColumn, TotalColumn, AverageColumn, ShareColumn,
-        IntensityColumn, FlopRateColumn, BandwidthColumn, BoundColumn, CoverageColumn, ColumnCount
+        OpColumn,
+        KindColumn,
+        DirectionColumn,
+        ModuleTypeColumn,
+        CallsColumn,
+        TotalColumn,
+        AverageColumn,
+        ShareColumn,
+        IntensityColumn,
+        FlopRateColumn,
+        BandwidthColumn,
+        BoundColumn,
+        CoverageColumn,
+        ColumnCount
     };
     using StepTableModel::StepTableModel;
-    [[nodiscard]] int rowCount(const QModelIndex &parent = {}) const override;
+    [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
 
 protected:
     [[nodiscard]] int columns() const override { return ColumnCount; }

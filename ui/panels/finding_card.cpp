@@ -18,7 +18,10 @@ namespace {
 
 constexpr int kMargin = 16, kLine = 20;
 
-struct Source { const Finding* finding = nullptr; double longest_ns = 0, step_ns = 0; };
+struct Source {
+    const Finding* finding = nullptr;
+    double longest_ns = 0, step_ns = 0;
+};
 
 Source sourceOf(QModelIndex index) {
     const QAbstractItemModel* model = index.model();
@@ -99,7 +102,9 @@ void FindingCardDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
     write(line(0).adjusted(0, 0, -badge_width - 8, 0), titleOf(f), strong, uiFont(14, true), Qt::AlignLeft);
 
     if (fused) {
-        const QString what = f.time_ns > 0 ? QString(kernelsText(f) + QStringLiteral(" · ") + text(formatDuration(f.time_ns))) : kernelsText(f);
+        const QString what = f.time_ns > 0
+                                 ? QString(kernelsText(f) + QStringLiteral(" · ") + text(formatDuration(f.time_ns)))
+                                 : kernelsText(f);
         write(line(1), what, ColourRole::TextMuted, uiFont(12), Qt::AlignLeft);
         painter->restore();
         return;
@@ -107,10 +112,16 @@ void FindingCardDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
 
     // What it saves.
     const bool saves = f.saving_ns.expected > 0;
-    const QString share = saves && f.step_share > 0 ? FindingCardDelegate::tr("%1 of the step").arg(text(shareText(f.step_share))) : QString();
-    const double share_width = share.isEmpty() ? 0 : write(line(1), share, ColourRole::TextMuted, uiFont(12), Qt::AlignRight) + 8;
+    const QString share = saves && f.step_share > 0
+                              ? FindingCardDelegate::tr("%1 of the step").arg(text(shareText(f.step_share)))
+                              : QString();
+    const double share_width =
+        share.isEmpty() ? 0 : write(line(1), share, ColourRole::TextMuted, uiFont(12), Qt::AlignRight) + 8;
     QRectF rest = line(1).adjusted(0, 0, -share_width, 0);
-    rest.setLeft(rest.left() + write(rest, savingText(f), saves && f.verdict == Verdict::WorthIt ? ColourRole::Good : strong, uiFont(13, true), Qt::AlignLeft) + 8);
+    rest.setLeft(rest.left() +
+                 write(rest, savingText(f), saves && f.verdict == Verdict::WorthIt ? ColourRole::Good : strong,
+                       uiFont(13, true), Qt::AlignLeft) +
+                 8);
     const QString range = savingRangeText(f);
     if (!range.isEmpty()) write(rest, range, ColourRole::TextMuted, uiFont(12), Qt::AlignLeft);
 
@@ -122,13 +133,15 @@ void FindingCardDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
         painter->setPen(QPen(colour(found ? ColourRole::Flagged : ColourRole::Border), 1));
         painter->setBrush(found ? QBrush(colour(ColourRole::Flagged)) : QBrush(Qt::NoBrush));
         painter->drawRoundedRect(chip.adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
-        write(chip, QString::number(signal), found ? textOn(ColourRole::Flagged) : ColourRole::TextMuted, uiFont(10, found), Qt::AlignHCenter);
+        write(chip, QString::number(signal), found ? textOn(ColourRole::Flagged) : ColourRole::TextMuted,
+              uiFont(10, found), Qt::AlignHCenter);
         x += 20;
     }
     write(line(2).adjusted(4 * 20 + 4, 0, 0, 0), kernelsText(f), strong, uiFont(12), Qt::AlignLeft);
 
     // Time now, all of it against the longest finding; the solid part is what remains once fused.
-    const QString times = FindingCardDelegate::tr("%1 → %2").arg(text(formatDuration(f.time_ns)), text(formatDuration(f.predicted_ns.expected)));
+    const QString times = FindingCardDelegate::tr("%1 → %2").arg(text(formatDuration(f.time_ns)),
+                                                                 text(formatDuration(f.predicted_ns.expected)));
     const double figure = 136;
     write(line(3).adjusted(room.width() - figure, 0, 0, 0), times, ColourRole::TextMuted, uiFont(12), Qt::AlignRight);
     const QRectF track(room.left(), room.top() + 3 * kLine + 6, room.width() - figure - 8, 8);
@@ -146,7 +159,8 @@ void FindingCardDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
     painter->restore();
 }
 
-bool FindingCardDelegate::helpEvent(QHelpEvent* event, QAbstractItemView* view, const QStyleOptionViewItem& option, const QModelIndex& index) {
+bool FindingCardDelegate::helpEvent(QHelpEvent* event, QAbstractItemView* view, const QStyleOptionViewItem& option,
+                                    const QModelIndex& index) {
     const Source source = sourceOf(index);
     if (source.finding == nullptr) return QStyledItemDelegate::helpEvent(event, view, option, index);
     const Finding& f = *source.finding;

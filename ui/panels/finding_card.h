@@ -11,14 +11,14 @@ namespace fusescope {
 class FindingCardDelegate : public QStyledItemDelegate {
     Q_OBJECT
 public:
-    explicit FindingCardDelegate(const Session *session, QObject *parent = nullptr);
-    void paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const override;
-    [[nodiscard]] QSize sizeHint(const QStyleOptionViewItem &option, const QModelIndex &index) const override;
-    [[nodiscard]] bool helpEvent(QHelpEvent *event, QAbstractItemView *view, const QStyleOptionViewItem &option,
-                                 const QModelIndex &index) override;
+    explicit FindingCardDelegate(const Session* session, QObject* parent = nullptr);
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+    [[nodiscard]] QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+    [[nodiscard]] bool helpEvent(QHelpEvent* event, QAbstractItemView* view, const QStyleOptionViewItem& option,
+                                 const QModelIndex& index) override;
 
 private:
-    const Session *session_;
+    const Session* session_;
 };
 
 // What the four signals are, in a few words (1..4).

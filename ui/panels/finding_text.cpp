@@ -19,7 +19,9 @@ namespace {
 
 constexpr std::size_t kMostLines = 12;
 
-QString tr(const char* words, int n = -1) { return QCoreApplication::translate("fusescope::FindingsPanel", words, nullptr, n); }
+QString tr(const char* words, int n = -1) {
+    return QCoreApplication::translate("fusescope::FindingsPanel", words, nullptr, n);
+}
 QString esc(std::string_view words) { return text(words).toHtmlEscaped(); }
 
 QString numericsText(std::string_view numerics) {
@@ -39,11 +41,16 @@ class Html {
 public:
     explicit Html(Theme theme) : theme_(theme) {}
     void head(const QString& words) {
-        out_ += QStringLiteral("<p style='margin-top:12px;margin-bottom:2px;color:%1'><b>%2</b></p>").arg(colour(ColourRole::TextMuted), words.toHtmlEscaped());
+        out_ += QStringLiteral("<p style='margin-top:12px;margin-bottom:2px;color:%1'><b>%2</b></p>")
+                    .arg(colour(ColourRole::TextMuted), words.toHtmlEscaped());
     }
-    void para(const QString& html) { out_ += QStringLiteral("<p style='margin-top:2px;margin-bottom:2px'>%1</p>").arg(html); }
+    void para(const QString& html) {
+        out_ += QStringLiteral("<p style='margin-top:2px;margin-bottom:2px'>%1</p>").arg(html);
+    }
     void mono(std::string_view words) {
-        out_ += QStringLiteral("<table width='100%' cellpadding='8' style='margin-top:4px;background-color:%1'><tr><td><span style='font-family:monospace'>%2</span></td></tr></table>")
+        out_ += QStringLiteral(
+                    "<table width='100%' cellpadding='8' style='margin-top:4px;background-color:%1'><tr><td><span "
+                    "style='font-family:monospace'>%2</span></td></tr></table>")
                     .arg(colour(ColourRole::SurfaceRaised), esc(words));
     }
     void items(const QStringList& html) {
@@ -55,7 +62,8 @@ public:
     void rows(const QList<std::array<QString, 3>>& table) {
         out_ += QStringLiteral("<table style='margin-top:4px' cellpadding='0' cellspacing='0'>");
         for (const auto& [what, now, fused] : table)
-            out_ += QStringLiteral("<tr><td style='color:%1;padding-right:16px'>%2</td><td align='right' style='padding-right:16px'>%3</td><td align='right'>%4</td></tr>")
+            out_ += QStringLiteral("<tr><td style='color:%1;padding-right:16px'>%2</td><td align='right' "
+                                   "style='padding-right:16px'>%3</td><td align='right'>%4</td></tr>")
                         .arg(colour(ColourRole::TextMuted), what, now, fused);
         out_ += QStringLiteral("</table>");
     }
@@ -71,19 +79,26 @@ private:
 
 QStringList listed(const std::vector<std::string>& words, bool html) {
     QStringList out;
-    for (std::size_t i = 0; i < std::min(words.size(), kMostLines); ++i) out.append(html ? esc(words[i]) : text(words[i]));
+    for (std::size_t i = 0; i < std::min(words.size(), kMostLines); ++i)
+        out.append(html ? esc(words[i]) : text(words[i]));
     if (words.size() > kMostLines) out.append(tr("and %1 more").arg(words.size() - kMostLines));
     return out;
 }
 
 QList<std::array<QString, 3>> figures(const Finding& f) {
-    const auto number = [](double n) { return n == std::floor(n) ? QString::number(static_cast<int>(n)) : text(formatSignificant(n)); };
+    const auto number = [](double n) {
+        return n == std::floor(n) ? QString::number(static_cast<int>(n)) : text(formatSignificant(n));
+    };
     QList<std::array<QString, 3>> rows;
     rows.append({QString(), tr("now"), tr("fused")});
     rows.append({tr("Kernels each"), number(f.kernels_now), number(f.kernels_fused)});
-    if (f.bytes_now > 0) rows.append({tr("Bytes per step"), text(formatBytes(f.bytes_now)), text(formatBytes(f.bytes_fused))});
-    if (f.time_ns > 0) rows.append({f.time_estimated ? tr("Time per step (estimated)") : tr("Time per step"), text(formatDuration(f.time_ns)), text(formatDuration(f.predicted_ns.expected))});
-    if (f.predicted_ns.high > f.predicted_ns.low) rows.append({tr("Range"), QString(), durationRange(f.predicted_ns.low, f.predicted_ns.high)});
+    if (f.bytes_now > 0)
+        rows.append({tr("Bytes per step"), text(formatBytes(f.bytes_now)), text(formatBytes(f.bytes_fused))});
+    if (f.time_ns > 0)
+        rows.append({f.time_estimated ? tr("Time per step (estimated)") : tr("Time per step"),
+                     text(formatDuration(f.time_ns)), text(formatDuration(f.predicted_ns.expected))});
+    if (f.predicted_ns.high > f.predicted_ns.low)
+        rows.append({tr("Range"), QString(), durationRange(f.predicted_ns.low, f.predicted_ns.high)});
     return rows;
 }
 
@@ -115,10 +130,13 @@ QString findingHtml(const Analysis& analysis, std::size_t row, Theme theme) {
     QStringList evidence;
     for (std::size_t i = 0; i < f.signals.size(); ++i) {
         const QString sentence = i < f.signal_evidence.size() ? esc(f.signal_evidence[i]) : QString();
-        evidence.append(QStringLiteral("<b>%1 %2.</b> %3").arg(f.signals[i]).arg(signalTitle(f.signals[i]).toHtmlEscaped(), sentence));
+        evidence.append(QStringLiteral("<b>%1 %2.</b> %3")
+                            .arg(f.signals[i])
+                            .arg(signalTitle(f.signals[i]).toHtmlEscaped(), sentence));
     }
     html.items(evidence);
-    if (!f.reasons.empty()) html.head(f.verdict == Verdict::AlreadyFused ? tr("What was found") : tr("Why this saving and this verdict"));
+    if (!f.reasons.empty())
+        html.head(f.verdict == Verdict::AlreadyFused ? tr("What was found") : tr("Why this saving and this verdict"));
     html.items(listed(f.reasons, true));
     QStringList notes;
     for (const Instance& instance : f.instances) {
@@ -148,20 +166,27 @@ QString findingHtml(const Analysis& analysis, std::size_t row, Theme theme) {
         for (const std::string& id : f.conflicts) {
             const Finding* other = findingById(analysis, id);
             const QString name = other != nullptr ? titleOf(*other).toHtmlEscaped() : esc(id);
-            links.append(other == nullptr ? name : QStringLiteral("<a href='finding:%1' style='color:%2'>%3</a>").arg(esc(id), html.colour(ColourRole::Accent), name));
+            links.append(other == nullptr ? name
+                                          : QStringLiteral("<a href='finding:%1' style='color:%2'>%3</a>")
+                                                .arg(esc(id), html.colour(ColourRole::Accent), name));
         }
         html.para(links.join(QLatin1String(", ")));
     }
     html.head(tr("Where"));
     html.items(listed(f.modules, true));
-    if (!f.source.empty()) html.para(QLatin1String("<span style='font-family:monospace'>") + listed(f.source, true).join(QLatin1String("<br>")) + QLatin1String("</span>"));
+    if (!f.source.empty())
+        html.para(QLatin1String("<span style='font-family:monospace'>") +
+                  listed(f.source, true).join(QLatin1String("<br>")) + QLatin1String("</span>"));
     const QString shapes = shapesText(f);
     if (!shapes.isEmpty()) html.para(tr("Shapes: %1").arg(shapes.toHtmlEscaped()));
     if (f.instances.size() > 1) {
         QStringList links;
         const std::size_t shown = std::min<std::size_t>(f.instances.size(), 24);
         for (std::size_t i = 0; i < shown; ++i)
-            links.append(QStringLiteral("<a href='instance:%1' style='color:%2'>%3</a>").arg(i).arg(html.colour(ColourRole::Accent)).arg(i + 1));
+            links.append(QStringLiteral("<a href='instance:%1' style='color:%2'>%3</a>")
+                             .arg(i)
+                             .arg(html.colour(ColourRole::Accent))
+                             .arg(i + 1));
         if (shown < f.instances.size()) links.append(tr("… of %1").arg(f.instances.size()));
         html.para(tr("Occurrences: %1").arg(links.join(QLatin1String(" "))));
     }
@@ -182,10 +207,12 @@ QString findingMarkdown(const Analysis& analysis, std::size_t row) {
     QStringList facts{savingText(f)};
     const QString range = savingRangeText(f);
     if (!range.isEmpty()) facts.last() += QLatin1Char(' ') + range;
-    if (f.step_share > 0 && f.verdict != Verdict::AlreadyFused) facts << tr("%1 of the step").arg(text(shareText(f.step_share)));
+    if (f.step_share > 0 && f.verdict != Verdict::AlreadyFused)
+        facts << tr("%1 of the step").arg(text(shareText(f.step_share)));
     facts << kernelsText(f);
     lines << QString() << facts.join(QStringLiteral(" · "));
-    if (!entry.formula.empty()) lines << QString() << QStringLiteral("```") << text(entry.formula) << QStringLiteral("```");
+    if (!entry.formula.empty())
+        lines << QString() << QStringLiteral("```") << text(entry.formula) << QStringLiteral("```");
     if (f.verdict != Verdict::AlreadyFused) {
         lines << QString();
         const auto table = figures(f);
@@ -203,9 +230,11 @@ QString findingMarkdown(const Analysis& analysis, std::size_t row) {
     }
     section(tr("Evidence"), evidence);
     section(tr("Why"), listed(f.reasons, false));
-    if (!entry.change.empty() && f.verdict != Verdict::AlreadyFused) section(tr("What to change"), {text(entry.change)});
+    if (!entry.change.empty() && f.verdict != Verdict::AlreadyFused)
+        section(tr("What to change"), {text(entry.change)});
     QStringList existing;
-    for (const ExistingSolution& solution : entry.existing) existing << QString(text(solution.name) + QLatin1String(": ") + text(solution.note));
+    for (const ExistingSolution& solution : entry.existing)
+        existing << QString(text(solution.name) + QLatin1String(": ") + text(solution.note));
     section(tr("Ready-made"), existing);
     if (!entry.numerics.empty()) section(tr("Numerics"), {numericsText(entry.numerics)});
     section(tr("Shares work with"), listed(f.conflicts, false));
@@ -216,10 +245,13 @@ QString findingMarkdown(const Analysis& analysis, std::size_t row) {
 QString planText(const Analysis& analysis) {
     const Plan& plan = analysis.plan;
     if (plan.findings.empty() || !(plan.step_ns > 0)) return {};
-    QString line = tr("step %1 → %2").arg(text(formatDuration(plan.step_ns)), text(formatDuration(plan.predicted_step_ns.expected)));
+    QString line = tr("step %1 → %2")
+                       .arg(text(formatDuration(plan.step_ns)), text(formatDuration(plan.predicted_step_ns.expected)));
     if (plan.predicted_step_ns.high > plan.predicted_step_ns.low)
-        line += QLatin1String(" (") + durationRange(plan.predicted_step_ns.low, plan.predicted_step_ns.high) + QLatin1Char(')');
-    const QString with = plan.findings.size() == 1 ? tr("with one finding") : tr("with %1 findings").arg(plan.findings.size());
+        line += QLatin1String(" (") + durationRange(plan.predicted_step_ns.low, plan.predicted_step_ns.high) +
+                QLatin1Char(')');
+    const QString with =
+        plan.findings.size() == 1 ? tr("with one finding") : tr("with %1 findings").arg(plan.findings.size());
     return QString(line + QLatin1Char(' ') + with);
 }
 

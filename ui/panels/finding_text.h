@@ -10,9 +10,9 @@
 namespace fusescope {
 
 // Links: "finding:<id>" picks another one, "instance:<n>" one occurrence of this one.
-[[nodiscard]] QString findingHtml(const Analysis &analysis, std::size_t row, Theme theme);
-[[nodiscard]] QString findingMarkdown(const Analysis &analysis, std::size_t row);
+[[nodiscard]] QString findingHtml(const Analysis& analysis, std::size_t row, Theme theme);
+[[nodiscard]] QString findingMarkdown(const Analysis& analysis, std::size_t row);
 // "step 93.1 ms → 68.4 ms (66.0–72.0 ms) with 5 findings", "" when there is no plan.
-[[nodiscard]] QString planText(const Analysis &analysis);
+[[nodiscard]] QString planText(const Analysis& analysis);
 
 } // namespace fusescope

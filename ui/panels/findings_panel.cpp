@@ -2,10 +2,10 @@
 #include "ui/panels/findings_panel.h"
 
 #include "core/base/format.h"
+#include "ui/base/empty_note.h"
 #include "ui/base/paint.h"
 #include "ui/models/filter_proxy.h"
 #include "ui/models/finding_model.h"
-#include "ui/base/empty_note.h"
 #include "ui/panels/finding_card.h"
 #include "ui/panels/finding_text.h"
 
@@ -159,18 +159,24 @@ struct FindingsPanel::Impl {
         showDetail(-1, true);
         stack->setCurrentWidget(analysis && !analysis->findings.empty() ? content : static_cast<QWidget*>(empty));
         if (!analysis)
-            empty->setText(tr("No findings yet"), tr("Open a graph (.pt2), a profiler trace, or both: what could run as one kernel is listed here, best first."));
+            empty->setText(tr("No findings yet"), tr("Open a graph (.pt2), a profiler trace, or both: what could run "
+                                                     "as one kernel is listed here, best first."));
         else
             empty->setText(tr("Nothing here that one kernel could do better"),
-                           tr("Looked for unfused attention, RMSNorm (with residual add, or rope), rotary embedding, SwiGLU, separate q/k/v projections, "
+                           tr("Looked for unfused attention, RMSNorm (with residual add, or rope), rotary embedding, "
+                              "SwiGLU, separate q/k/v projections, "
                               "linear + cross entropy, unfused optimizers and chains of pointwise kernels."));
         if (!analysis) return;
         const QString whole = planText(*analysis);
         plan->setText(whole.isEmpty() ? tr("%1 findings").arg(analysis->findings.size()) : whole);
         QString note;
-        const bool estimated = std::any_of(analysis->findings.begin(), analysis->findings.end(), [](const Finding& f) { return f.time_estimated; });
-        if (estimated) note = tr("No trace: times are estimated from the roofline");
-        else if (!whole.isEmpty()) note = tr("of %n found; those of the plan do not overlap", nullptr, static_cast<int>(analysis->findings.size()));
+        const bool estimated = std::any_of(analysis->findings.begin(), analysis->findings.end(),
+                                           [](const Finding& f) { return f.time_estimated; });
+        if (estimated)
+            note = tr("No trace: times are estimated from the roofline");
+        else if (!whole.isEmpty())
+            note = tr("of %n found; those of the plan do not overlap", nullptr,
+                      static_cast<int>(analysis->findings.size()));
         plan_note->setText(note);
         plan_note->setVisible(!note.isEmpty());
         plan->setContentsMargins(16, 8, 16, note.isEmpty() ? 8 : 0);
@@ -219,14 +225,17 @@ struct FindingsPanel::Impl {
         if (url.scheme() == QLatin1String("finding")) {
             const std::string id = url.path().toStdString();
             for (std::size_t row = 0; row < analysis->findings.size(); ++row)
-                if (analysis->findings[row].id == id) session->pick({PickKind::Finding, static_cast<std::uint32_t>(row)});
+                if (analysis->findings[row].id == id)
+                    session->pick({PickKind::Finding, static_cast<std::uint32_t>(row)});
         } else if (url.scheme() == QLatin1String("instance") && shown >= 0) {
-            session->pick({PickKind::Instance, static_cast<std::uint32_t>(shown) << 16U | (url.path().toUInt() & 0xFFFFU)});
+            session->pick(
+                {PickKind::Instance, static_cast<std::uint32_t>(shown) << 16U | (url.path().toUInt() & 0xFFFFU)});
         }
     }
 };
 
-FindingsPanel::FindingsPanel(Session* session, QWidget* parent) : QWidget(parent), impl_(std::make_unique<Impl>(this, session)) {
+FindingsPanel::FindingsPanel(Session* session, QWidget* parent)
+    : QWidget(parent), impl_(std::make_unique<Impl>(this, session)) {
     impl_->build();
 }
 FindingsPanel::~FindingsPanel() = default;
@@ -239,7 +248,8 @@ void FindingsPanel::setFilter(const QString& text) {
 
 QString FindingsPanel::copyText() const {
     const AnalysisPtr& analysis = impl_->session->analysis();
-    return analysis && impl_->shown >= 0 ? findingMarkdown(*analysis, static_cast<std::size_t>(impl_->shown)) : QString();
+    return analysis && impl_->shown >= 0 ? findingMarkdown(*analysis, static_cast<std::size_t>(impl_->shown))
+                                         : QString();
 }
 
 } // namespace fusescope

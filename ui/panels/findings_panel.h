@@ -14,9 +14,9 @@ namespace fusescope {
 class FindingsPanel : public QWidget {
     Q_OBJECT
 public:
-    explicit FindingsPanel(Session *session, QWidget *parent = nullptr);
+    explicit FindingsPanel(Session* session, QWidget* parent = nullptr);
     ~FindingsPanel() override;
-    void setFilter(const QString &text);
+    void setFilter(const QString& text);
     [[nodiscard]] QString copyText() const; // the chosen finding as Markdown, "" if none
 
 private:

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/panels/model_panel.h"
 
+#include "ui/base/empty_note.h"
 #include "ui/base/paint.h"
 #include "ui/models/delegates.h"
 #include "ui/models/filter_proxy.h"
 #include "ui/models/module_tree_model.h"
-#include "ui/base/empty_note.h"
 
 #include <QAction>
 #include <QGuiApplication>
@@ -20,7 +20,7 @@
 namespace fusescope {
 namespace {
 
-constexpr int kOpenRows = 40;    // about a screen: no more is unfolded at first
+constexpr int kOpenRows = 40; // about a screen: no more is unfolded at first
 // Narrower than this, FLOPs and then parameters step aside for the names.
 constexpr int kNarrow = 400, kNarrower = 320;
 
@@ -73,9 +73,11 @@ struct ModelPanel::Impl {
         expandAtFirst();
         stack->setCurrentWidget(model->rowCount() > 0 ? static_cast<QWidget*>(tree) : empty);
         if (session->analysis())
-            empty->setText(tr("No modules in this file"), tr("Record the trace with with_modules=True, or open a graph (.pt2) beside it."));
+            empty->setText(tr("No modules in this file"),
+                           tr("Record the trace with with_modules=True, or open a graph (.pt2) beside it."));
         else
-            empty->setText(tr("No model open"), tr("Open a graph (.pt2) or a trace (.json, .json.gz): drop it here or press Ctrl+O."));
+            empty->setText(tr("No model open"),
+                           tr("Open a graph (.pt2) or a trace (.json, .json.gz): drop it here or press Ctrl+O."));
     }
 
     // Level by level, as far as a screen holds; folded layers open, so that one layer's blocks are seen.
@@ -105,15 +107,18 @@ struct ModelPanel::Impl {
     void showSelection() {
         const SelectionSets& selection = session->selection();
         QModelIndex row;
-        if (selection.pick.kind == PickKind::Module) row = model->indexOf(ModuleId(std::size_t{selection.pick.id}));
-        else if (selection.pick.kind != PickKind::None) row = model->commonRow(selection.modules);
+        if (selection.pick.kind == PickKind::Module)
+            row = model->indexOf(ModuleId(std::size_t{selection.pick.id}));
+        else if (selection.pick.kind != PickKind::None)
+            row = model->commonRow(selection.modules);
         following = true;
         QItemSelection rows;
         const auto add = [&](const QModelIndex& source) {
             const QModelIndex mapped = proxy->mapFromSource(source);
             if (mapped.isValid()) rows.select(mapped, mapped.siblingAtColumn(ModuleTreeModel::ColumnCount - 1));
         };
-        if (selection.pick.kind == PickKind::Module) add(row);
+        if (selection.pick.kind == PickKind::Module)
+            add(row);
         else
             for (const ModuleId module : selection.modules) {
                 const QModelIndex source = model->indexOf(module);
@@ -185,11 +190,13 @@ void ModelPanel::Impl::build() {
         tree->addAction(added);
         return added;
     };
-    QObject::connect(action(tr("Expand all"), QKeySequence(Qt::CTRL | Qt::Key_Plus)), &QAction::triggered, tree, &QTreeView::expandAll);
-    QObject::connect(action(tr("Collapse all"), QKeySequence(Qt::CTRL | Qt::Key_Minus)), &QAction::triggered, panel, [this] {
-        tree->collapseAll();
-        tree->expand(proxy->index(0, 0));
-    });
+    QObject::connect(action(tr("Expand all"), QKeySequence(Qt::CTRL | Qt::Key_Plus)), &QAction::triggered, tree,
+                     &QTreeView::expandAll);
+    QObject::connect(action(tr("Collapse all"), QKeySequence(Qt::CTRL | Qt::Key_Minus)), &QAction::triggered, panel,
+                     [this] {
+                         tree->collapseAll();
+                         tree->expand(proxy->index(0, 0));
+                     });
     addCopyAction(*tree);
 
     empty = new EmptyNote(session, panel);
@@ -218,7 +225,8 @@ void ModelPanel::Impl::build() {
     showSelection();
 }
 
-ModelPanel::ModelPanel(Session* session, QWidget* parent) : QWidget(parent), impl_(std::make_unique<Impl>(this, session)) {
+ModelPanel::ModelPanel(Session* session, QWidget* parent)
+    : QWidget(parent), impl_(std::make_unique<Impl>(this, session)) {
     impl_->build();
 }
 ModelPanel::~ModelPanel() = default;

@@ -13,9 +13,9 @@ namespace fusescope {
 class ModelPanel : public QWidget {
     Q_OBJECT
 public:
-    explicit ModelPanel(Session *session, QWidget *parent = nullptr);
+    explicit ModelPanel(Session* session, QWidget* parent = nullptr);
     ~ModelPanel() override;
-    void setFilter(const QString &text);
+    void setFilter(const QString& text);
 
 Q_SIGNALS:
     void moduleActivated(fusescope::ModuleId module); // double click, Enter: show it in the graph

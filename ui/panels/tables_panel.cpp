@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/panels/tables_panel.h"
 
+#include "ui/base/empty_note.h"
 #include "ui/base/paint.h"
 #include "ui/models/delegates.h"
 #include "ui/models/filter_proxy.h"
 #include "ui/models/step_tables.h"
-#include "ui/base/empty_note.h"
 
 #include <QGuiApplication>
 #include <QHeaderView>
@@ -76,7 +76,8 @@ struct TablesPanel::Impl {
         t.view->horizontalHeader()->setSectionsMovable(true);
         t.view->setItemDelegateForColumn(share_column, new ShareBarDelegate(session, t.view));
         t.view->setSortingEnabled(true);
-        t.view->horizontalHeader()->setSortIndicatorShown(false); // the proxy marks the column: the arrow would cover the words
+        t.view->horizontalHeader()->setSortIndicatorShown(
+            false); // the proxy marks the column: the arrow would cover the words
         t.view->sortByColumn(sort_column, Qt::DescendingOrder);
         addCopyAction(*t.view);
         tabs->addTab(t.view, name);
@@ -121,9 +122,15 @@ struct TablesPanel::Impl {
         tabs->setTabText(1, analysis ? tr("Operators  %1").arg(analysis->ops.size()) : tr("Operators"));
         const bool some = analysis && (!analysis->kernels.empty() || !analysis->ops.empty());
         stack->setCurrentWidget(some ? static_cast<QWidget*>(tabs) : empty);
-        if (!analysis) empty->setText(tr("No trace open"), tr("Open a profiler trace (.json, .json.gz) to see its kernels and operators."));
-        else if (!analysis->trace) empty->setText(tr("A graph has no measured times"), tr("Open a profiler trace of the same model beside it."));
-        else empty->setText(tr("No GPU kernels in this step"), tr("Choose another step, or record with ProfilerActivity.CUDA."));
+        if (!analysis)
+            empty->setText(tr("No trace open"),
+                           tr("Open a profiler trace (.json, .json.gz) to see its kernels and operators."));
+        else if (!analysis->trace)
+            empty->setText(tr("A graph has no measured times"),
+                           tr("Open a profiler trace of the same model beside it."));
+        else
+            empty->setText(tr("No GPU kernels in this step"),
+                           tr("Choose another step, or record with ProfilerActivity.CUDA."));
         following = false;
     }
 
@@ -155,14 +162,16 @@ struct TablesPanel::Impl {
         for (const KernelId kernel : selection.kernels) {
             if (kernel.index() >= kernel_row.size() || kernel_row[kernel.index()] < 0) continue;
             const auto row = static_cast<std::size_t>(kernel_row[kernel.index()]);
-            if (selection.pick.kind == PickKind::Kernel && kernel.value == selection.pick.id) current = static_cast<int>(row);
+            if (selection.pick.kind == PickKind::Kernel && kernel.value == selection.pick.id)
+                current = static_cast<int>(row);
             if (!taken[row]) rows.push_back(static_cast<int>(row));
             taken[row] = true;
         }
         selectRows(kernels, std::move(rows), current);
         rows.clear();
         for (const std::uint32_t op : selection.ops) rows.push_back(static_cast<int>(op));
-        selectRows(ops, std::move(rows), selection.pick.kind == PickKind::Op ? static_cast<int>(selection.pick.id) : -1);
+        selectRows(ops, std::move(rows),
+                   selection.pick.kind == PickKind::Op ? static_cast<int>(selection.pick.id) : -1);
         following = false;
     }
 
@@ -173,7 +182,8 @@ struct TablesPanel::Impl {
         tabs->tabBar()->setAccessibleName(tr("Choice of table"));
         kernel_model = new KernelTableModel(panel);
         op_model = new OpTableModel(panel);
-        kernels = addTable(kernel_model, tr("Kernels"), KernelTableModel::ShareColumn, KernelTableModel::TotalColumn, PickKind::Kernel);
+        kernels = addTable(kernel_model, tr("Kernels"), KernelTableModel::ShareColumn, KernelTableModel::TotalColumn,
+                           PickKind::Kernel);
         ops = addTable(op_model, tr("Operators"), OpTableModel::ShareColumn, OpTableModel::TotalColumn, PickKind::Op);
         kernels.view->setObjectName(QStringLiteral("kernels"));
         ops.view->setObjectName(QStringLiteral("operators"));
@@ -190,7 +200,8 @@ struct TablesPanel::Impl {
     }
 };
 
-TablesPanel::TablesPanel(Session* session, QWidget* parent) : QWidget(parent), impl_(std::make_unique<Impl>(this, session)) {
+TablesPanel::TablesPanel(Session* session, QWidget* parent)
+    : QWidget(parent), impl_(std::make_unique<Impl>(this, session)) {
     impl_->build();
 }
 TablesPanel::~TablesPanel() = default;

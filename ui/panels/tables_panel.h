@@ -13,9 +13,9 @@ namespace fusescope {
 class TablesPanel : public QWidget {
     Q_OBJECT
 public:
-    explicit TablesPanel(Session *session, QWidget *parent = nullptr);
+    explicit TablesPanel(Session* session, QWidget* parent = nullptr);
     ~TablesPanel() override;
-    void setFilter(const QString &text);
+    void setFilter(const QString& text);
 
 private:
     struct Impl;

@@ -23,7 +23,8 @@ QString plain(double v) { return QString::number(v, 'g', 3); }
 
 QString rateLabel(double v) {
     if (!(v > 0)) return {};
-    constexpr std::array<const char*, 7> units = {"FLOP/s", "KFLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s", "PFLOP/s", "EFLOP/s"};
+    constexpr std::array<const char*, 7> units = {"FLOP/s",  "KFLOP/s", "MFLOP/s", "GFLOP/s",
+                                                  "TFLOP/s", "PFLOP/s", "EFLOP/s"};
     const auto step = static_cast<std::size_t>(std::clamp(std::floor(std::log10(v) / 3 + 1e-9), 0.0, 6.0));
     return plain(v / std::pow(10.0, 3.0 * static_cast<double>(step))) + QLatin1Char(' ') + QLatin1String(units[step]);
 }
@@ -48,11 +49,13 @@ QString markTip(const Analysis& analysis, std::uint32_t op_row) {
     head.append(text(nameOf(op.direction)));
     QStringList rows;
     const auto row = [&](const QString& what, const QString& figure) {
-        const QString line = QLatin1String("<tr><td>") + what.toHtmlEscaped() + QLatin1String("&nbsp;&nbsp;</td><td align='right'>") +
-                             figure.toHtmlEscaped() + QLatin1String("</td></tr>");
+        const QString line = QLatin1String("<tr><td>") + what.toHtmlEscaped() +
+                             QLatin1String("&nbsp;&nbsp;</td><td align='right'>") + figure.toHtmlEscaped() +
+                             QLatin1String("</td></tr>");
         rows.append(line);
     };
-    row(tr("Time"), QString(text(formatDuration(op.time_ns)) + QStringLiteral(" · ") + text(shareText(all > 0 ? op.time_ns / all : 0))));
+    row(tr("Time"), QString(text(formatDuration(op.time_ns)) + QStringLiteral(" · ") +
+                            text(shareText(all > 0 ? op.time_ns / all : 0))));
     row(tr("Calls"), text(formatCount(op.calls)));
     row(tr("Intensity"), QString(text(formatSignificant(op.intensity())) + QLatin1String(" FLOP/byte")));
     row(tr("Achieved"), text(formatFlopRate(op.achievedFlops())));

@@ -3,8 +3,8 @@
 
 #include "core/base/format.h"
 #include "core/draw/names.h"
-#include "ui/base/paint.h"
 #include "ui/base/empty_note.h"
+#include "ui/base/paint.h"
 #include "ui/roofline/roofline_scene.h"
 #include "ui/roofline/roofline_view.h"
 
@@ -80,7 +80,8 @@ struct RooflinePanel::Impl {
         column->addWidget(device);
         view = new RooflineView(content);
         view->setAccessibleName(tr("Roofline"));
-        view->setAccessibleDescription(tr("Operators by arithmetic intensity and achieved FLOP/s under the device's roofs"));
+        view->setAccessibleDescription(
+            tr("Operators by arithmetic intensity and achieved FLOP/s under the device's roofs"));
         column->addWidget(view, 1);
         column->addWidget(note);
 
@@ -119,14 +120,18 @@ struct RooflinePanel::Impl {
         view->mark_at = [this](QPointF at) { return marks->markAt(at); };
         QObject::connect(view, &RooflineView::resized, panel, [this] { placePlot(); });
         QObject::connect(view, &RooflineView::clicked, panel, [this](int mark) {
-            if (mark >= 0) session->pick({PickKind::Op, marks->marks()[static_cast<std::size_t>(mark)].row});
-            else if (session->selection().pick.kind == PickKind::Op) session->clear();
+            if (mark >= 0)
+                session->pick({PickKind::Op, marks->marks()[static_cast<std::size_t>(mark)].row});
+            else if (session->selection().pick.kind == PickKind::Op)
+                session->clear();
         });
         QObject::connect(view, &RooflineView::hovered, panel, [this](int mark, QPoint global) {
             marks->setHovered(mark);
             if (mark >= 0 && session->analysis())
-                QToolTip::showText(global, markTip(*session->analysis(), marks->marks()[static_cast<std::size_t>(mark)].row), view);
-            else QToolTip::hideText();
+                QToolTip::showText(
+                    global, markTip(*session->analysis(), marks->marks()[static_cast<std::size_t>(mark)].row), view);
+            else
+                QToolTip::hideText();
         });
 
         empty = new EmptyNote(session, panel);
@@ -144,7 +149,8 @@ struct RooflinePanel::Impl {
     void placePlot() {
         const QSizeF size = view->viewport()->size();
         chart->resize(size);
-        chart->setPlotArea(QRectF(kLeft, kTop, std::max(40.0, size.width() - kLeft - kRight), std::max(40.0, size.height() - kTop - kBottom)));
+        chart->setPlotArea(QRectF(kLeft, kTop, std::max(40.0, size.width() - kLeft - kRight),
+                                  std::max(40.0, size.height() - kTop - kBottom)));
     }
 
     void restyle() {
@@ -180,23 +186,30 @@ struct RooflinePanel::Impl {
         marks->setAnalysis(analysis);
         const bool some = analysis && !analysis->ops.empty();
         stack->setCurrentWidget(some ? content : static_cast<QWidget*>(empty));
-        if (!analysis) empty->setText(tr("No trace open"), tr("Open a profiler trace to see how close its operators come to the device's limits."));
-        else empty->setText(tr("No measured operators"), tr("The roofline needs measured times: open a profiler trace with GPU kernels."));
+        if (!analysis)
+            empty->setText(tr("No trace open"),
+                           tr("Open a profiler trace to see how close its operators come to the device's limits."));
+        else
+            empty->setText(tr("No measured operators"),
+                           tr("The roofline needs measured times: open a profiler trace with GPU kernels."));
         if (!some) return;
 
         const DeviceSpec& d = analysis->device;
-        device->setText((d.name.empty() ? tr("Unknown device") : text(d.name)) + QStringLiteral(" · ") + sourceText(d.source));
+        device->setText((d.name.empty() ? tr("Unknown device") : text(d.name)) + QStringLiteral(" · ") +
+                        sourceText(d.source));
         device->setToolTip(tr("%1\nHBM %2, a plain copy reaches %3\nbf16 tensor cores %4, fp32 %5")
-                               .arg(text(d.name), text(formatBandwidth(d.bandwidth_Bps)), text(formatBandwidth(d.practicalBandwidth())),
-                                    text(formatFlopRate(d.bf16_tensor)), text(formatFlopRate(d.fp32))));
+                               .arg(text(d.name), text(formatBandwidth(d.bandwidth_Bps)),
+                                    text(formatBandwidth(d.practicalBandwidth())), text(formatFlopRate(d.bf16_tensor)),
+                                    text(formatFlopRate(d.fp32))));
         double all = 0, shown = 0;
         for (const OpSummary& op : analysis->ops) all += op.time_ns;
         for (const RooflineMark& mark : marks->marks()) shown += analysis->ops[mark.row].time_ns;
         const std::size_t missing = analysis->ops.size() - marks->marks().size();
         note->setVisible(missing > 0);
         note->setContentsMargins(16, 0, 16, 8);
-        note->setText(tr("%n operators without arithmetic left out (%1 of the time)", nullptr, static_cast<int>(missing))
-                          .arg(text(shareText(all > 0 ? std::max(0.0, all - shown) / all : 0))));
+        note->setText(
+            tr("%n operators without arithmetic left out (%1 of the time)", nullptr, static_cast<int>(missing))
+                .arg(text(shareText(all > 0 ? std::max(0.0, all - shown) / all : 0))));
         note->setToolTip(note->text());
         showRoofs(*analysis);
         placePlot();
@@ -223,13 +236,15 @@ struct RooflinePanel::Impl {
             compute->replace(QList<QPointF>{{ridge, top}, {far_right, top}});
             drop->replace(QList<QPointF>{{ridge, top}, {ridge, home.top() - 4}});
             if (d.fp32 > 0 && d.fp32 < peak) // pointwise work cannot use tensor cores
-                plain->replace(QList<QPointF>{{std::log10(d.fp32 / d.bandwidth_Bps), std::log10(d.fp32)}, {far_right, std::log10(d.fp32)}});
+                plain->replace(QList<QPointF>{{std::log10(d.fp32 / d.bandwidth_Bps), std::log10(d.fp32)},
+                                              {far_right, std::log10(d.fp32)}});
         }
         view->setHome(home);
     }
 };
 
-RooflinePanel::RooflinePanel(Session* session, QWidget* parent) : QWidget(parent), impl_(std::make_unique<Impl>(this, session)) {
+RooflinePanel::RooflinePanel(Session* session, QWidget* parent)
+    : QWidget(parent), impl_(std::make_unique<Impl>(this, session)) {
     impl_->build();
 }
 RooflinePanel::~RooflinePanel() = default;

@@ -13,7 +13,7 @@ namespace fusescope {
 class RooflinePanel : public QWidget {
     Q_OBJECT
 public:
-    explicit RooflinePanel(Session *session, QWidget *parent = nullptr);
+    explicit RooflinePanel(Session* session, QWidget* parent = nullptr);
     ~RooflinePanel() override;
     void resetZoom();
 

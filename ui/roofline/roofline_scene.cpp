@@ -161,7 +161,8 @@ void RooflineMarksItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*
             painter->drawEllipse(at, mark.radius, mark.radius);
             if (is_chosen || static_cast<int>(i) == hovered_) {
                 painter->setBrush(Qt::NoBrush);
-                painter->setPen(QPen(colourOf(is_chosen ? ColourRole::Accent : ColourRole::Text), is_chosen ? 2.5 : 1.5));
+                painter->setPen(
+                    QPen(colourOf(is_chosen ? ColourRole::Accent : ColourRole::Text), is_chosen ? 2.5 : 1.5));
                 painter->drawEllipse(at, mark.radius + 2.5, mark.radius + 2.5);
             }
         }
@@ -184,14 +185,17 @@ void RooflineMarksItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*
             taken.push_back(used);
         };
         const bool tight = ridge.x() + 128 > area.right();
-        const QString figure = QCoreApplication::translate("fusescope::RooflinePanel", "ridge %1 FLOP/byte").arg(text(formatSignificant(peak / device.bandwidth_Bps)));
+        const QString figure = QCoreApplication::translate("fusescope::RooflinePanel", "ridge %1 FLOP/byte")
+                                   .arg(text(formatSignificant(peak / device.bandwidth_Bps)));
         note(tight ? QRectF(area.left(), area.bottom() - 20, ridge.x() - 6 - area.left(), 16)
                    : QRectF(ridge.x() + 6, area.bottom() - 20, area.right() - ridge.x() - 8, 16),
              (tight ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter, figure, ColourRole::TextMuted);
         // The compute roof's figure gives way upwards to a mark under it.
         QRectF above(area.right() - 96, ridge.y() - 20, 88, 16);
         const auto under = [&](const RooflineMark& mark) {
-            return QRectF(place(mark.value) - QPointF(mark.radius, mark.radius), QSizeF(2 * mark.radius, 2 * mark.radius)).intersects(above);
+            return QRectF(place(mark.value) - QPointF(mark.radius, mark.radius),
+                          QSizeF(2 * mark.radius, 2 * mark.radius))
+                .intersects(above);
         };
         if (std::any_of(marks_.begin(), marks_.begin() + static_cast<std::ptrdiff_t>(shown), under))
             above.moveTop(std::max(area.top() + 2, above.top() - 18));
@@ -237,13 +241,15 @@ void RooflineMarksItem::paintLabels(QPainter& painter, std::vector<QRectF> taken
     std::vector<QRectF> circles(shown);
     for (std::size_t i = 0; i < shown; ++i) {
         const QPointF at = place(marks_[i].value);
-        circles[i] = QRectF(at.x() - marks_[i].radius, at.y() - marks_[i].radius, 2 * marks_[i].radius, 2 * marks_[i].radius);
+        circles[i] =
+            QRectF(at.x() - marks_[i].radius, at.y() - marks_[i].radius, 2 * marks_[i].radius, 2 * marks_[i].radius);
     }
     std::size_t labelled = 0;
     for (std::size_t i = 0; i < shown && labelled < kLabels; ++i) {
         if (picking && !chosen(selection, marks_[i].row)) continue;
         const OpSummary& op = analysis_->ops[marks_[i].row];
-        if (!picking && op.time_ns < analysis_->ops[marks_.front().row].time_ns * 0.01) break; // only noise from here on
+        if (!picking && op.time_ns < analysis_->ops[marks_.front().row].time_ns * 0.01)
+            break; // only noise from here on
         const QString words = metrics.elidedText(labelOf(op), Qt::ElideRight, 168);
         const double width = metrics.horizontalAdvance(words) + 4, height = 15;
         const QRectF& c = circles[i];
@@ -256,7 +262,9 @@ void RooflineMarksItem::paintLabels(QPainter& painter, std::vector<QRectF> taken
         for (std::size_t p = 0; p < places.size(); ++p) {
             QRectF box(places[p], QSizeF(width, height));
             // Below and above, a label need not be centred.
-            if (p == 2 || p == 3) box.moveLeft(std::clamp(box.left(), area.left() + 3, std::max(area.left() + 3, area.right() - width - 3)));
+            if (p == 2 || p == 3)
+                box.moveLeft(
+                    std::clamp(box.left(), area.left() + 3, std::max(area.left() + 3, area.right() - width - 3)));
             if (!area.adjusted(2, 2, -2, -2).contains(box)) continue;
             const auto hits = [&](const QRectF& other) { return other.intersects(box); };
             if (std::any_of(taken.begin(), taken.end(), hits)) continue;

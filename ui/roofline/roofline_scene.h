@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the panel draws on the chart beside its axes and roofs: labelled decades and the operators' marks, each one item,
-// however many there are (a scatter series would make one item per point). Not for other parts.
+// What the panel draws on the chart beside its axes and roofs: labelled decades and the operators' marks, each one
+// item, however many there are (a scatter series would make one item per point). Not for other parts.
 #pragma once
 
 #include "core/draw/roofline_draw.h"
@@ -29,7 +29,7 @@ struct RooflineMark { // in log10 of FLOP/byte and FLOP/s
 
 class RooflineItem : public QGraphicsItem { // covers the whole chart
 public:
-    RooflineItem(QChart *chart, QAbstractSeries *axes_of, const Session *session);
+    RooflineItem(QChart* chart, QAbstractSeries* axes_of, const Session* session);
     [[nodiscard]] QRectF boundingRect() const override;
 
 protected:
@@ -38,29 +38,29 @@ protected:
     [[nodiscard]] QRectF plot() const;
     [[nodiscard]] QColor colourOf(ColourRole role) const;
 
-    QChart *chart_;
-    QAbstractSeries *axes_of_;
-    const Session *session_;
+    QChart* chart_;
+    QAbstractSeries* axes_of_;
+    const Session* session_;
 };
 
 class RooflineGridItem : public RooflineItem {
 public:
     using RooflineItem::RooflineItem;
-    void paint(QPainter *painter, const QStyleOptionGraphicsItem *option, QWidget *widget) override;
+    void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
 };
 
 class RooflineMarksItem : public RooflineItem {
 public:
     using RooflineItem::RooflineItem;
     void setAnalysis(AnalysisPtr analysis);
-    [[nodiscard]] const std::vector<RooflineMark> &marks() const { return marks_; }
+    [[nodiscard]] const std::vector<RooflineMark>& marks() const { return marks_; }
     // Index into marks of the one at a place on the chart, the smallest where several are; -1 = none.
     [[nodiscard]] int markAt(QPointF place) const;
     void setHovered(int mark);
-    void paint(QPainter *painter, const QStyleOptionGraphicsItem *option, QWidget *widget) override;
+    void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
 
 private:
-    void paintLabels(QPainter &painter, std::vector<QRectF> taken) const;
+    void paintLabels(QPainter& painter, std::vector<QRectF> taken) const;
 
     AnalysisPtr analysis_;
     std::vector<RooflineMark> marks_; // the longest first: small ones lie on top
@@ -71,6 +71,6 @@ private:
 [[nodiscard]] QString rateLabel(double flops_per_s);
 [[nodiscard]] QString intensityLabel(double flop_per_byte);
 // The lines of the tooltip of a mark, as rich text.
-[[nodiscard]] QString markTip(const Analysis &analysis, std::uint32_t op_row);
+[[nodiscard]] QString markTip(const Analysis& analysis, std::uint32_t op_row);
 
 } // namespace fusescope

@@ -48,7 +48,8 @@ void RooflineView::zoom(double factor, QPointF at) {
     const double height = std::clamp(range_.height() * factor, std::min(kLeast, most_y), most_y);
     const double u = std::clamp((at.x() - plot.left()) / plot.width(), 0.0, 1.0);
     const double v = std::clamp((plot.bottom() - at.y()) / plot.height(), 0.0, 1.0);
-    show(QRectF(range_.left() + u * (range_.width() - width), range_.top() + v * (range_.height() - height), width, height));
+    show(QRectF(range_.left() + u * (range_.width() - width), range_.top() + v * (range_.height() - height), width,
+                height));
 }
 
 void RooflineView::wheelEvent(QWheelEvent* event) {

@@ -13,16 +13,16 @@ namespace fusescope {
 class RooflineView : public QChartView {
     Q_OBJECT
 public:
-    explicit RooflineView(QWidget *parent = nullptr);
+    explicit RooflineView(QWidget* parent = nullptr);
 
     // The visible range in log10, y up: left/right = FLOP/byte, top = lowest and bottom = highest FLOP/s.
     [[nodiscard]] QRectF range() const { return range_; }
     [[nodiscard]] bool zoomed() const { return range_ != home_; }
-    void setHome(const QRectF &range); // shown now, and after reset()
+    void setHome(const QRectF& range); // shown now, and after reset()
     void reset();
 
-    std::function<void(const QRectF &)> show_range; // called when it changes
-    std::function<int(QPointF)> mark_at;            // index of a mark, -1 = none; positions of the chart
+    std::function<void(const QRectF&)> show_range; // called when it changes
+    std::function<int(QPointF)> mark_at;           // index of a mark, -1 = none; positions of the chart
 
 Q_SIGNALS:
     void hovered(int mark, QPoint global);
@@ -30,14 +30,14 @@ Q_SIGNALS:
     void resized();
 
 protected:
-    void wheelEvent(QWheelEvent *event) override;
-    void mousePressEvent(QMouseEvent *event) override;
-    void mouseMoveEvent(QMouseEvent *event) override;
-    void mouseReleaseEvent(QMouseEvent *event) override;
-    void mouseDoubleClickEvent(QMouseEvent *event) override;
-    void leaveEvent(QEvent *event) override;
-    void resizeEvent(QResizeEvent *event) override;
-    void keyPressEvent(QKeyEvent *event) override;
+    void wheelEvent(QWheelEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
 
 private:
     void show(QRectF range);

@@ -17,39 +17,41 @@
 namespace fusescope {
 namespace {
 
-QString tr(const char *words) { return QCoreApplication::translate("fusescope::SliceTip", words); }
+QString tr(const char* words) { return QCoreApplication::translate("fusescope::SliceTip", words); }
 
-QString shapesOf(const TraceStore &trace, CpuOpId op) {
+QString shapesOf(const TraceStore& trace, CpuOpId op) {
     QStringList shapes;
-    for (const OpArg &arg : parseOpArgs(trace, op)) {
+    for (const OpArg& arg : parseOpArgs(trace, op)) {
         if (arg.kind == ArgKind::Tensor) shapes << tipShape(arg.tensor);
-        for (const TensorMeta &meta : arg.list) shapes << tipShape(meta);
+        for (const TensorMeta& meta : arg.list) shapes << tipShape(meta);
         if (shapes.size() >= 4) break;
     }
     return shapes.join(QStringLiteral(", "));
 }
 
-QString opName(const TraceStore &trace, CpuOpId op) {
+QString opName(const TraceStore& trace, CpuOpId op) {
     if (!op.valid() || op.index() >= trace.cpu_ops.size()) return {};
     return tipText(trace.nameOf(trace.cpu_ops.slice[op.index()]));
 }
 
-void addLink(const Analysis &a, const WorkLink &link, TipLines &lines) {
-    const TraceStore &trace = *a.trace;
+void addLink(const Analysis& a, const WorkLink& link, TipLines& lines) {
+    const TraceStore& trace = *a.trace;
     QString op = opName(trace, link.op);
     if (link.top_op.valid() && link.top_op != link.op) op = opName(trace, link.top_op) + QStringLiteral(" › ") + op;
     lines.add(tr("Operator"), op);
     if (link.op.valid() && link.op.index() < trace.cpu_ops.size()) lines.add(tr("Shapes"), shapesOf(trace, link.op));
     if (link.module.valid() && link.module.index() < a.link.modules.modules.size()) {
-        const Module &module = a.link.modules.at(link.module);
+        const Module& module = a.link.modules.at(link.module);
         QString name = tipText(module.path.empty() ? std::string_view(module.type) : std::string_view(module.path));
-        if (!module.type.empty() && !module.path.empty()) name += QStringLiteral(" (") + tipText(module.type) + QChar(u')');
+        if (!module.type.empty() && !module.path.empty())
+            name += QStringLiteral(" (") + tipText(module.type) + QChar(u')');
         lines.add(tr("Module"), name);
     }
-    if (link.node.valid() && a.graph && link.node.index() < a.graph->ops.nodes.size()) lines.add(tr("Source"), tipText(a.graph->ops.sourceLine(link.node)));
+    if (link.node.valid() && a.graph && link.node.index() < a.graph->ops.nodes.size())
+        lines.add(tr("Source"), tipText(a.graph->ops.sourceLine(link.node)));
     if (link.phase != Phase::Unknown) lines.add(tr("Phase"), tipText(nameOf(link.phase)));
     QStringList how;
-    const auto say = [&](const QString &what, LinkHow by) {
+    const auto say = [&](const QString& what, LinkHow by) {
         if (by != LinkHow::None) how << QStringLiteral("%1: %2").arg(what, tipText(nameOf(by)));
     };
     say(tr("launch"), link.launch_how);
@@ -59,30 +61,35 @@ void addLink(const Analysis &a, const WorkLink &link, TipLines &lines) {
     lines.add(tr("Linked by"), how.isEmpty() ? tr("nothing: no launch was recorded") : how.join(QStringLiteral(", ")));
 }
 
-void addKernel(const Analysis &a, KernelId kernel, TipLines &lines) {
+void addKernel(const Analysis& a, KernelId kernel, TipLines& lines) {
     const std::size_t k = kernel.index();
-    const KernelTable &table = a.trace->kernels;
-    const auto dims = [](const std::array<std::uint32_t, 3> &d) { return QStringLiteral("%1×%2×%3").arg(d[0]).arg(d[1]).arg(d[2]); };
+    const KernelTable& table = a.trace->kernels;
+    const auto dims = [](const std::array<std::uint32_t, 3>& d) {
+        return QStringLiteral("%1×%2×%3").arg(d[0]).arg(d[1]).arg(d[2]);
+    };
     lines.add(tr("Grid, block"), QStringLiteral("%1, %2").arg(dims(table.grid[k]), dims(table.block[k])));
-    QString use = tr("%1 registers").arg(table.registers[k]) + QStringLiteral(", ") + text(formatBytes(table.shared_bytes[k])) + QChar(u' ') + tr("shared");
+    QString use = tr("%1 registers").arg(table.registers[k]) + QStringLiteral(", ") +
+                  text(formatBytes(table.shared_bytes[k])) + QChar(u' ') + tr("shared");
     if (table.occupancy[k] >= 0) use += QStringLiteral(", ") + tr("occupancy %1%").arg(table.occupancy[k]);
     lines.add(tr("Per block"), use);
     if (k < a.kernel_costs.size()) {
-        const OpCost &cost = a.kernel_costs[k];
+        const OpCost& cost = a.kernel_costs[k];
         if (cost.bytes() > 0) lines.add(tr("Data"), text(formatBytes(cost.bytes())));
         if (cost.flops > 0) lines.add(tr("FLOPs"), text(formatFlops(cost.flops)));
     }
     QStringList findings;
     for (const std::uint32_t row : select(a, {PickKind::Kernel, kernel.value}).findings)
-        if (row < a.findings.size()) findings << tipText(a.findings[row].id) + QStringLiteral(" (") + tipText(nameOf(a.findings[row].verdict)) + QChar(u')');
+        if (row < a.findings.size())
+            findings << tipText(a.findings[row].id) + QStringLiteral(" (") + tipText(nameOf(a.findings[row].verdict)) +
+                            QChar(u')');
     lines.add(tr("Findings"), findings.join(QStringLiteral(", ")));
 }
 
 } // namespace
 
-QString sliceTip(const Analysis &a, SliceId slice) {
+QString sliceTip(const Analysis& a, SliceId slice) {
     if (!a.trace || !slice.valid() || slice.index() >= a.trace->slices.size()) return {};
-    const TraceStore &trace = *a.trace;
+    const TraceStore& trace = *a.trace;
     const std::size_t s = slice.index();
     TipLines lines;
     lines.add(tr("Duration"), text(formatDuration(static_cast<double>(trace.slices.dur[s]))));
@@ -102,15 +109,16 @@ QString sliceTip(const Analysis &a, SliceId slice) {
     return lines.under(tipText(trace.nameOf(slice)));
 }
 
-RangeFacts factsOfRange(const Analysis &a, std::int64_t t0, std::int64_t t1) {
+RangeFacts factsOfRange(const Analysis& a, std::int64_t t0, std::int64_t t1) {
     RangeFacts facts;
     if (t1 <= t0) return facts;
     facts.span_ns = static_cast<double>(t1 - t0);
     if (!a.trace) return facts;
-    const TraceStore &trace = *a.trace;
+    const TraceStore& trace = *a.trace;
     constexpr std::ptrdiff_t kBack = 64; // work that began before the range: streams hold only few at a time
-    const auto from = [&](const std::vector<SliceId> &rows) {
-        const auto first = std::lower_bound(rows.begin(), rows.end(), t0, [&](SliceId id, std::int64_t t) { return trace.slices.ts[id.index()] < t; });
+    const auto from = [&](const std::vector<SliceId>& rows) {
+        const auto first = std::lower_bound(
+            rows.begin(), rows.end(), t0, [&](SliceId id, std::int64_t t) { return trace.slices.ts[id.index()] < t; });
         return first - std::min(kBack, first - rows.begin());
     };
     auto kernel = from(trace.kernels.slice), copy = from(trace.copies.slice);
@@ -118,7 +126,8 @@ RangeFacts factsOfRange(const Analysis &a, std::int64_t t0, std::int64_t t1) {
     while (true) {
         const bool has_kernel = kernel != trace.kernels.slice.end(), has_copy = copy != trace.copies.slice.end();
         if (!has_kernel && !has_copy) break;
-        const bool take_kernel = has_kernel && (!has_copy || trace.slices.ts[kernel->index()] <= trace.slices.ts[copy->index()]);
+        const bool take_kernel =
+            has_kernel && (!has_copy || trace.slices.ts[kernel->index()] <= trace.slices.ts[copy->index()]);
         const SliceId slice = take_kernel ? *kernel++ : *copy++;
         const std::int64_t begin = trace.slices.ts[slice.index()], end = trace.endOf(slice);
         if (begin >= t1) break;

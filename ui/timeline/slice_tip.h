@@ -9,10 +9,13 @@
 namespace fusescope {
 
 // Rich text; everything from the trace is escaped.
-[[nodiscard]] QString sliceTip(const Analysis &analysis, SliceId slice);
+[[nodiscard]] QString sliceTip(const Analysis& analysis, SliceId slice);
 
-struct RangeFacts { double span_ns = 0, busy_ns = 0; std::size_t kernels = 0; };
+struct RangeFacts {
+    double span_ns = 0, busy_ns = 0;
+    std::size_t kernels = 0;
+};
 // GPU work that meets a time range: union of its durations, clipped to the range.
-[[nodiscard]] RangeFacts factsOfRange(const Analysis &analysis, std::int64_t t0, std::int64_t t1);
+[[nodiscard]] RangeFacts factsOfRange(const Analysis& analysis, std::int64_t t0, std::int64_t t1);
 
 } // namespace fusescope

@@ -25,10 +25,11 @@ constexpr double kKeyZoom = 1.4, kKeyPan = 0.15;
 constexpr int kTipDelay = 250; // ms
 } // namespace
 
-TimelineCanvas::TimelineCanvas(TimelineState *state, QWidget *parent) : QWidget(parent), state_(state) {
+TimelineCanvas::TimelineCanvas(TimelineState* state, QWidget* parent) : QWidget(parent), state_(state) {
     setObjectName(QStringLiteral("timelineCanvas"));
     setAccessibleName(tr("Kernel timeline"));
-    setAccessibleDescription(tr("CPU threads above, GPU streams below. W and S zoom, A and D move, F shows the selection."));
+    setAccessibleDescription(
+        tr("CPU threads above, GPU streams below. W and S zoom, A and D move, F shows the selection."));
     setFocusPolicy(Qt::WheelFocus);
     setMouseTracking(true);
     setAttribute(Qt::WA_OpaquePaintEvent);
@@ -46,20 +47,22 @@ void TimelineCanvas::dirty() {
     update();
 }
 
-const DrawList &TimelineCanvas::picture() {
+const DrawList& TimelineCanvas::picture() {
     if (list_dirty_) {
-        list_ = state_->hasTrace() ? drawTimeline(*state_->analysis(), state_->layout(), state_->view(), state_->session()->selection()) : DrawList{};
+        list_ = state_->hasTrace() ? drawTimeline(*state_->analysis(), state_->layout(), state_->view(),
+                                                  state_->session()->selection())
+                                   : DrawList{};
         list_dirty_ = false;
     }
     return list_;
 }
 
-void TimelineCanvas::resizeEvent(QResizeEvent *) {
+void TimelineCanvas::resizeEvent(QResizeEvent*) {
     state_->setViewport(width(), height());
     dirty();
 }
 
-void TimelineCanvas::paintEvent(QPaintEvent *) {
+void TimelineCanvas::paintEvent(QPaintEvent*) {
     const Theme theme = state_->session()->theme();
     const double ratio = devicePixelRatioF();
     const QSize wanted = (QSizeF(size()) * ratio).toSize();
@@ -88,10 +91,11 @@ void TimelineCanvas::paintEvent(QPaintEvent *) {
     }
 }
 
-void TimelineCanvas::paintMarkedRange(QPainter &painter) {
+void TimelineCanvas::paintMarkedRange(QPainter& painter) {
     const Theme theme = state_->session()->theme();
     const std::int64_t t0 = std::min(mark0_, mark1_), t1 = std::max(mark0_, mark1_);
-    const double x0 = std::clamp(state_->xAt(t0), -2.0, width() + 2.0), x1 = std::clamp(state_->xAt(t1), -2.0, width() + 2.0);
+    const double x0 = std::clamp(state_->xAt(t0), -2.0, width() + 2.0),
+                 x1 = std::clamp(state_->xAt(t1), -2.0, width() + 2.0);
     if (x1 < 0 || x0 > width()) return;
     const QColor accent = qColor(ColourRole::Accent, theme);
     QColor veil = accent;
@@ -100,7 +104,9 @@ void TimelineCanvas::paintMarkedRange(QPainter &painter) {
     painter.fillRect(QRectF(std::floor(x0), 0, 1, height()), accent);
     painter.fillRect(QRectF(std::floor(x1), 0, 1, height()), accent);
     const RangeFacts facts = factsOfRange(*state_->analysis(), t0, t1);
-    const QString kernels = facts.kernels == 1 ? tr("1 kernel") : tr("%1 kernels").arg(text(formatCount(static_cast<std::int64_t>(facts.kernels))));
+    const QString kernels = facts.kernels == 1
+                                ? tr("1 kernel")
+                                : tr("%1 kernels").arg(text(formatCount(static_cast<std::int64_t>(facts.kernels))));
     const QString words = tr("%1 · GPU busy %2 (%3) · %4")
                               .arg(text(formatDuration(facts.span_ns)), text(formatDuration(facts.busy_ns)),
                                    text(formatPercent(facts.span_ns > 0 ? facts.busy_ns / facts.span_ns : 0)), kernels);
@@ -128,17 +134,19 @@ double TimelineCanvas::focusX() const {
 }
 
 SliceId TimelineCanvas::sliceUnder(QPointF at) const {
-    return state_->hasTrace() ? sliceAt(*state_->analysis(), state_->layout(), state_->view(), at.x(), at.y()) : SliceId{};
+    return state_->hasTrace() ? sliceAt(*state_->analysis(), state_->layout(), state_->view(), at.x(), at.y())
+                              : SliceId{};
 }
 
-bool TimelineCanvas::event(QEvent *event) {
+bool TimelineCanvas::event(QEvent* event) {
     // The window's own shortcut for Escape lets go of the selection; a marked range goes first.
-    if (event->type() == QEvent::ShortcutOverride && mark0_ != mark1_ && static_cast<QKeyEvent *>(event)->key() == Qt::Key_Escape) {
+    if (event->type() == QEvent::ShortcutOverride && mark0_ != mark1_ &&
+        static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
         event->accept();
         return true;
     }
     if (event->type() == QEvent::NativeGesture) {
-        auto *gesture = static_cast<QNativeGestureEvent *>(event);
+        auto* gesture = static_cast<QNativeGestureEvent*>(event);
         if (gesture->gestureType() == Qt::ZoomNativeGesture) {
             state_->zoomAt(1 + gesture->value(), gesture->position().x());
             return true;
@@ -147,11 +155,14 @@ bool TimelineCanvas::event(QEvent *event) {
     return QWidget::event(event);
 }
 
-void TimelineCanvas::wheelEvent(QWheelEvent *event) {
+void TimelineCanvas::wheelEvent(QWheelEvent* event) {
     const QPointF angle = event->angleDelta(), pixels = event->pixelDelta();
-    const double dx = pixels.isNull() ? angle.x() / 2.0 : pixels.x(), dy = pixels.isNull() ? angle.y() / 2.0 : pixels.y();
-    if (event->modifiers() & Qt::ControlModifier) state_->zoomAt(std::pow(1.3, dy / 60), event->position().x());
-    else if (event->modifiers() & Qt::ShiftModifier) state_->panBy(-(dx != 0 ? dx : dy));
+    const double dx = pixels.isNull() ? angle.x() / 2.0 : pixels.x(),
+                 dy = pixels.isNull() ? angle.y() / 2.0 : pixels.y();
+    if (event->modifiers() & Qt::ControlModifier)
+        state_->zoomAt(std::pow(1.3, dy / 60), event->position().x());
+    else if (event->modifiers() & Qt::ShiftModifier)
+        state_->panBy(-(dx != 0 ? dx : dy));
     else {
         if (dy != 0) state_->setScroll(state_->scroll() - dy);
         if (dx != 0) state_->panBy(-dx);
@@ -159,7 +170,7 @@ void TimelineCanvas::wheelEvent(QWheelEvent *event) {
     event->accept();
 }
 
-void TimelineCanvas::mousePressEvent(QMouseEvent *event) {
+void TimelineCanvas::mousePressEvent(QMouseEvent* event) {
     if (event->button() != Qt::LeftButton && event->button() != Qt::MiddleButton) return;
     pressed_ = last_ = event->position();
     tip_timer_.stop();
@@ -168,11 +179,12 @@ void TimelineCanvas::mousePressEvent(QMouseEvent *event) {
     if (event->button() == Qt::LeftButton && event->modifiers() & Qt::ShiftModifier) {
         drag_ = Drag::Mark;
         mark0_ = mark1_ = state_->timeAt(pressed_.x());
-    } else drag_ = Drag::Pressed;
+    } else
+        drag_ = Drag::Pressed;
     update();
 }
 
-void TimelineCanvas::mouseMoveEvent(QMouseEvent *event) {
+void TimelineCanvas::mouseMoveEvent(QMouseEvent* event) {
     const QPointF at = event->position();
     hover_x_ = at.x();
     Q_EMIT hovered(hover_x_);
@@ -193,15 +205,17 @@ void TimelineCanvas::mouseMoveEvent(QMouseEvent *event) {
             tip_slice_ = slice;
             QToolTip::hideText();
             setCursor(slice.valid() ? Qt::PointingHandCursor : Qt::ArrowCursor);
-            if (slice.valid()) tip_timer_.start();
-            else tip_timer_.stop();
+            if (slice.valid())
+                tip_timer_.start();
+            else
+                tip_timer_.stop();
         }
         tip_at_ = event->globalPosition().toPoint();
         update();
     }
 }
 
-void TimelineCanvas::mouseReleaseEvent(QMouseEvent *event) {
+void TimelineCanvas::mouseReleaseEvent(QMouseEvent* event) {
     const Drag was = std::exchange(drag_, Drag::None);
     if (was == Drag::Pan) setCursor(Qt::ArrowCursor);
     update();
@@ -211,22 +225,24 @@ void TimelineCanvas::mouseReleaseEvent(QMouseEvent *event) {
     if (pick.kind == PickKind::None) {
         const SliceId slice = sliceUnder(event->position());
         if (slice.valid()) {
-            const TraceStore &trace = *state_->analysis()->trace;
-            const bool kernel = trace.slices.category[slice.index()] == Category::Kernel && trace.slices.detail[slice.index()] < trace.kernels.size();
-            pick = kernel ? Pick{PickKind::Kernel, trace.slices.detail[slice.index()]} : Pick{PickKind::Slice, slice.value};
+            const TraceStore& trace = *state_->analysis()->trace;
+            const bool kernel = trace.slices.category[slice.index()] == Category::Kernel &&
+                                trace.slices.detail[slice.index()] < trace.kernels.size();
+            pick = kernel ? Pick{PickKind::Kernel, trace.slices.detail[slice.index()]}
+                          : Pick{PickKind::Slice, slice.value};
         }
     }
     state_->session()->pick(pick);
 }
 
-void TimelineCanvas::mouseDoubleClickEvent(QMouseEvent *event) {
+void TimelineCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
     const SliceId slice = sliceUnder(event->position());
     if (!slice.valid()) return;
-    const TraceStore &trace = *state_->analysis()->trace;
+    const TraceStore& trace = *state_->analysis()->trace;
     state_->showSpan(trace.slices.ts[slice.index()], trace.endOf(slice), true);
 }
 
-void TimelineCanvas::leaveEvent(QEvent *) {
+void TimelineCanvas::leaveEvent(QEvent*) {
     hover_x_ = -1;
     tip_slice_ = {};
     tip_timer_.stop();
@@ -239,9 +255,10 @@ void TimelineCanvas::showTip() {
     QToolTip::showText(tip_at_, sliceTip(*state_->analysis(), tip_slice_), this);
 }
 
-void TimelineCanvas::keyPressEvent(QKeyEvent *event) {
+void TimelineCanvas::keyPressEvent(QKeyEvent* event) {
     const double page = width() * kKeyPan;
-    if (event->modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier)) return QWidget::keyPressEvent(event);
+    if (event->modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier))
+        return QWidget::keyPressEvent(event);
     switch (event->key()) {
     case Qt::Key_W:
     case Qt::Key_Plus:
@@ -274,7 +291,7 @@ void TimelineCanvas::keyPressEvent(QKeyEvent *event) {
     QWidget::keyPressEvent(event);
 }
 
-void TimelineCanvas::contextMenuEvent(QContextMenuEvent *event) {
+void TimelineCanvas::contextMenuEvent(QContextMenuEvent* event) {
     if (!state_->hasTrace()) return;
     QMenu menu(this);
     const SliceId slice = sliceUnder(event->pos());
@@ -283,13 +300,14 @@ void TimelineCanvas::contextMenuEvent(QContextMenuEvent *event) {
         menu.addAction(tr("&Zoom to this"), this, [this, analysis, slice] {
             state_->showSpan(analysis->trace->slices.ts[slice.index()], analysis->trace->endOf(slice), true);
         });
-        menu.addAction(tr("&Copy name"), this, [analysis, slice] { QApplication::clipboard()->setText(text(analysis->trace->nameOf(slice))); });
+        menu.addAction(tr("&Copy name"), this,
+                       [analysis, slice] { QApplication::clipboard()->setText(text(analysis->trace->nameOf(slice))); });
         menu.addSeparator();
     }
     menu.addAction(tr("Whole &step"), state_, &TimelineState::showStep);
     menu.addAction(tr("Whole &trace"), state_, &TimelineState::showAll);
     menu.addSeparator();
-    QAction *all = menu.addAction(tr("Show all &depths"));
+    QAction* all = menu.addAction(tr("Show all &depths"));
     all->setCheckable(true);
     all->setChecked(state_->allDepths());
     connect(all, &QAction::toggled, state_, &TimelineState::setAllDepths);

@@ -13,36 +13,36 @@ namespace fusescope {
 class TimelineCanvas : public QWidget {
     Q_OBJECT
 public:
-    explicit TimelineCanvas(TimelineState *state, QWidget *parent = nullptr);
+    explicit TimelineCanvas(TimelineState* state, QWidget* parent = nullptr);
 
-    [[nodiscard]] const DrawList &picture(); // as painted, up to date
+    [[nodiscard]] const DrawList& picture(); // as painted, up to date
     void clearMarkedRange();
 
 Q_SIGNALS:
     void hovered(double x); // < 0: the mouse left
 
 protected:
-    bool event(QEvent *event) override;
-    void paintEvent(QPaintEvent *event) override;
-    void resizeEvent(QResizeEvent *event) override;
-    void wheelEvent(QWheelEvent *event) override;
-    void mousePressEvent(QMouseEvent *event) override;
-    void mouseMoveEvent(QMouseEvent *event) override;
-    void mouseReleaseEvent(QMouseEvent *event) override;
-    void mouseDoubleClickEvent(QMouseEvent *event) override;
-    void leaveEvent(QEvent *event) override;
-    void keyPressEvent(QKeyEvent *event) override;
-    void contextMenuEvent(QContextMenuEvent *event) override;
+    bool event(QEvent* event) override;
+    void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
 
 private:
     enum class Drag { None, Pressed, Pan, Mark };
     void dirty();
     void showTip();
-    void paintMarkedRange(QPainter &painter);
+    void paintMarkedRange(QPainter& painter);
     [[nodiscard]] SliceId sliceUnder(QPointF at) const;
     [[nodiscard]] double focusX() const; // where keys zoom: at the mouse, else in the middle
 
-    TimelineState *state_;
+    TimelineState* state_;
     DrawList list_;
     QPixmap pixels_;
     bool list_dirty_ = true, pixels_dirty_ = true;

@@ -2,8 +2,8 @@
 #include "ui/timeline/timeline_panel.h"
 
 #include "core/base/format.h"
-#include "ui/base/paint.h"
 #include "ui/base/empty_note.h"
+#include "ui/base/paint.h"
 #include "ui/timeline/timeline_canvas.h"
 #include "ui/timeline/timeline_state.h"
 #include "ui/timeline/timeline_strips.h"
@@ -19,11 +19,11 @@
 namespace fusescope {
 
 struct TimelinePanel::Impl {
-    Session *session = nullptr;
-    TimelineState *state = nullptr;
-    TimelineCanvas *canvas = nullptr;
-    QScrollBar *bar = nullptr;
-    QStackedLayout *stack = nullptr;
+    Session* session = nullptr;
+    TimelineState* state = nullptr;
+    TimelineCanvas* canvas = nullptr;
+    QScrollBar* bar = nullptr;
+    QStackedLayout* stack = nullptr;
 
     void syncBar() const {
         const QSignalBlocker quiet(bar);
@@ -45,22 +45,22 @@ struct TimelinePanel::Impl {
     }
 };
 
-TimelinePanel::TimelinePanel(Session *session, QWidget *parent) : QWidget(parent), impl_(std::make_unique<Impl>()) {
+TimelinePanel::TimelinePanel(Session* session, QWidget* parent) : QWidget(parent), impl_(std::make_unique<Impl>()) {
     setObjectName(QStringLiteral("timelinePanel"));
     setAccessibleName(tr("Timeline"));
     impl_->session = session;
     impl_->state = new TimelineState(session, this);
-    auto *rows = new QWidget(this);
+    auto* rows = new QWidget(this);
     impl_->canvas = new TimelineCanvas(impl_->state, rows);
-    auto *minimap = new MinimapStrip(impl_->state, rows);
-    auto *ruler = new RulerStrip(impl_->state, rows);
-    auto *labels = new LabelColumn(impl_->state, rows);
+    auto* minimap = new MinimapStrip(impl_->state, rows);
+    auto* ruler = new RulerStrip(impl_->state, rows);
+    auto* labels = new LabelColumn(impl_->state, rows);
     impl_->bar = new QScrollBar(Qt::Vertical, rows);
     impl_->bar->setAccessibleName(tr("Scroll the rows"));
-    auto *grid = new QGridLayout(rows);
+    auto* grid = new QGridLayout(rows);
     grid->setContentsMargins(0, 4, 0, 0);
     grid->setSpacing(0);
-    auto *span = new QLabel(rows); // how much time is in sight
+    auto* span = new QLabel(rows); // how much time is in sight
     span->setForegroundRole(QPalette::PlaceholderText);
     span->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     span->setContentsMargins(8, 0, 8, 0);
@@ -73,9 +73,11 @@ TimelinePanel::TimelinePanel(Session *session, QWidget *parent) : QWidget(parent
     grid->addWidget(impl_->bar, 2, 2);
     grid->setRowStretch(2, 1);
     grid->setColumnStretch(1, 1);
-    auto *note = new EmptyNote(session, tr("No trace is open"),
-                                 tr("Open a PyTorch profiler trace (*.pt.trace.json or .json.gz) to see its kernels on a timeline. "
-                                    "Record one with torch.profiler and export_chrome_trace()."), this);
+    auto* note = new EmptyNote(
+        session, tr("No trace is open"),
+        tr("Open a PyTorch profiler trace (*.pt.trace.json or .json.gz) to see its kernels on a timeline. "
+           "Record one with torch.profiler and export_chrome_trace()."),
+        this);
     impl_->stack = new QStackedLayout(this);
     impl_->stack->setContentsMargins(0, 0, 0, 0);
     impl_->stack->addWidget(note);
@@ -86,7 +88,8 @@ TimelinePanel::TimelinePanel(Session *session, QWidget *parent) : QWidget(parent
     connect(impl_->bar, &QScrollBar::valueChanged, impl_->state, [this](int y) { impl_->state->setScroll(y); });
     connect(impl_->state, &TimelineState::changed, this, [this] { impl_->syncBar(); });
     connect(impl_->state, &TimelineState::rangeChanged, this, [this, span] {
-        span->setText(tr("%1 in sight").arg(text(formatDuration(static_cast<double>(impl_->state->t1() - impl_->state->t0())))));
+        span->setText(
+            tr("%1 in sight").arg(text(formatDuration(static_cast<double>(impl_->state->t1() - impl_->state->t0())))));
         Q_EMIT rangeChanged();
     });
     connect(impl_->canvas, &TimelineCanvas::hovered, ruler, &RulerStrip::showAt);

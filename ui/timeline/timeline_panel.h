@@ -15,12 +15,12 @@ namespace fusescope {
 class TimelinePanel : public QWidget {
     Q_OBJECT
 public:
-    explicit TimelinePanel(Session *session, QWidget *parent = nullptr);
+    explicit TimelinePanel(Session* session, QWidget* parent = nullptr);
     ~TimelinePanel() override;
 
     [[nodiscard]] std::pair<std::int64_t, std::int64_t> range() const; // ns, visible
     void setRange(std::int64_t t0, std::int64_t t1);                   // clamped to the trace
-    void showStep();        // the analysed step
+    void showStep();                                                   // the analysed step
     void showAll();
     void zoomToSelection();
 

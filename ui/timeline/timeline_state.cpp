@@ -15,7 +15,7 @@ double spanOf(std::int64_t from, std::int64_t to) noexcept {
 }
 } // namespace
 
-TimelineState::TimelineState(Session *session, QObject *parent) : QObject(parent), session_(session) {}
+TimelineState::TimelineState(Session* session, QObject* parent) : QObject(parent), session_(session) {}
 
 TimelineView TimelineState::view() const {
     TimelineView v;
@@ -69,7 +69,7 @@ void TimelineState::arrange() {
     const auto heightWith = [&](double limit, bool one_thread) {
         double height = full.height + 4;
         bool first = true;
-        for (const TimelineRow &row : full.rows) {
+        for (const TimelineRow& row : full.rows) {
             const double shown = one_thread && !row.gpu && !first ? 1 : std::min<double>(row.depths, limit);
             height -= row.line_height * (row.depths - shown);
             first = false;
@@ -78,14 +78,15 @@ void TimelineState::arrange() {
     };
     constexpr std::array<double, 8> limits = {12, 10, 8, 7, 6, 5, 4, 3};
     const auto fitting = [&](bool one_thread) {
-        return std::find_if(limits.begin(), limits.end(), [&](double limit) { return heightWith(limit, one_thread) <= height_; });
+        return std::find_if(limits.begin(), limits.end(),
+                            [&](double limit) { return heightWith(limit, one_thread) <= height_; });
     };
     auto found = fitting(false);
     const bool one_thread = found == limits.end() || *found < 4;
     if (one_thread) {
         found = fitting(true);
         bool first = true;
-        for (const TimelineRow &row : full.rows) {
+        for (const TimelineRow& row : full.rows) {
             if (!row.gpu && !first && row.depths > 1) options_.collapsed.push_back(row.track);
             first = false;
         }
@@ -98,7 +99,7 @@ void TimelineState::arrange() {
 
 void TimelineState::showGpuRows() {
     double bottom = 0;
-    for (const TimelineRow &row : layout_.rows)
+    for (const TimelineRow& row : layout_.rows)
         if (row.gpu) bottom = std::max(bottom, row.y + row.height);
     scroll_ = bottom > height_ ? std::clamp(bottom + 8 - height_, 0.0, maxScroll()) : 0;
 }
@@ -164,7 +165,7 @@ void TimelineState::setScroll(double y) {
 }
 
 void TimelineState::scrollTo(TrackId track) {
-    for (const TimelineRow &row : layout_.rows) {
+    for (const TimelineRow& row : layout_.rows) {
         if (row.track != track) continue;
         if (row.y >= scroll_ && row.y + std::min(row.height, height_) <= scroll_ + height_) return;
         setScroll(row.y + row.height / 2 - height_ / 2);
@@ -174,10 +175,10 @@ void TimelineState::scrollTo(TrackId track) {
 
 void TimelineState::showStep() {
     if (!hasTrace()) return;
-    const Analysis &a = *analysis();
+    const Analysis& a = *analysis();
     const auto step = static_cast<std::size_t>(std::max<std::int16_t>(a.step, 0));
     if (a.steps.empty() || step >= a.steps.size() || a.steps[step].end <= a.steps[step].begin) return showAll();
-    const StepStats &s = a.steps[step];
+    const StepStats& s = a.steps[step];
     const std::int64_t margin = (s.end - s.begin) / 50;
     setRange(s.begin - margin, s.end + margin);
 }
@@ -202,8 +203,10 @@ void TimelineState::showSpan(std::int64_t begin, std::int64_t end, bool closer) 
 void TimelineState::toggle(TrackId track) {
     if (!hasTrace()) return;
     const auto found = std::find(options_.collapsed.begin(), options_.collapsed.end(), track);
-    if (found != options_.collapsed.end()) options_.collapsed.erase(found);
-    else options_.collapsed.push_back(track);
+    if (found != options_.collapsed.end())
+        options_.collapsed.erase(found);
+    else
+        options_.collapsed.push_back(track);
     touched_ = true;
     relayout();
     Q_EMIT changed();
@@ -216,14 +219,15 @@ void TimelineState::setAllDepths(bool all) {
     if (all) {
         options_.collapsed.clear();
         relayout();
-    } else arrange();
+    } else
+        arrange();
     Q_EMIT changed();
 }
 
-bool TimelineState::selectedSpan(std::int64_t &begin, std::int64_t &end, TrackId &track) const {
+bool TimelineState::selectedSpan(std::int64_t& begin, std::int64_t& end, TrackId& track) const {
     if (!hasTrace()) return false;
-    const TraceStore &trace = *analysis()->trace;
-    const SelectionSets &selection = session_->selection();
+    const TraceStore& trace = *analysis()->trace;
+    const SelectionSets& selection = session_->selection();
     const auto take = [&](SliceId slice) {
         begin = trace.slices.ts[slice.index()];
         end = trace.endOf(slice);
@@ -233,7 +237,7 @@ bool TimelineState::selectedSpan(std::int64_t &begin, std::int64_t &end, TrackId
         take(selection.slice);
         return true;
     }
-    const auto kernelsSpan = [&](const std::vector<KernelId> &kernels) {
+    const auto kernelsSpan = [&](const std::vector<KernelId>& kernels) {
         bool any = false;
         for (const KernelId kernel : kernels) {
             if (kernel.index() >= trace.kernels.size()) continue;
@@ -247,9 +251,10 @@ bool TimelineState::selectedSpan(std::int64_t &begin, std::int64_t &end, TrackId
     };
     // Of a finding its first occurrence: all of them together span the whole step.
     if (selection.pick.kind == PickKind::Finding && selection.pick.id < analysis()->findings.size())
-        for (const Instance &instance : analysis()->findings[selection.pick.id].instances)
+        for (const Instance& instance : analysis()->findings[selection.pick.id].instances)
             if (kernelsSpan(instance.forward) || kernelsSpan(instance.backward)) return true;
-    if (selection.pick.kind == PickKind::Kernel || selection.pick.kind == PickKind::Instance) return kernelsSpan(selection.kernels);
+    if (selection.pick.kind == PickKind::Kernel || selection.pick.kind == PickKind::Instance)
+        return kernelsSpan(selection.kernels);
     if (selection.kernels.empty()) return false;
     // Of anything else the first run of kernels that follow each other.
     std::vector<KernelId> run = {selection.kernels.front()};
@@ -259,10 +264,11 @@ bool TimelineState::selectedSpan(std::int64_t &begin, std::int64_t &end, TrackId
 }
 
 bool TimelineState::selectionInSight() const {
-    const TraceStore &trace = *analysis()->trace;
-    const SelectionSets &selection = session_->selection();
+    const TraceStore& trace = *analysis()->trace;
+    const SelectionSets& selection = session_->selection();
     const auto meets = [&](SliceId slice) {
-        return slice.valid() && slice.index() < trace.slices.size() && trace.slices.ts[slice.index()] <= t1_ && trace.endOf(slice) >= t0_;
+        return slice.valid() && slice.index() < trace.slices.size() && trace.slices.ts[slice.index()] <= t1_ &&
+               trace.endOf(slice) >= t0_;
     };
     if (selection.slice.valid()) return meets(selection.slice);
     return std::any_of(selection.kernels.begin(), selection.kernels.end(), [&](KernelId kernel) {

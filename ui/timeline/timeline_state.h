@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What of the trace is in sight: the time range, the rows and how far they are scrolled. The strips of the panel share it.
+// What of the trace is in sight: the time range, the rows and how far they are scrolled. The strips of the panel share
+// it.
 #pragma once
 
 #include "core/draw/timeline_draw.h"
@@ -14,12 +15,12 @@ namespace fusescope {
 class TimelineState : public QObject {
     Q_OBJECT
 public:
-    explicit TimelineState(Session *session, QObject *parent = nullptr);
+    explicit TimelineState(Session* session, QObject* parent = nullptr);
 
-    [[nodiscard]] Session *session() const { return session_; }
-    [[nodiscard]] const AnalysisPtr &analysis() const { return session_->analysis(); }
+    [[nodiscard]] Session* session() const { return session_; }
+    [[nodiscard]] const AnalysisPtr& analysis() const { return session_->analysis(); }
     [[nodiscard]] bool hasTrace() const { return analysis() && analysis()->trace && analysis()->index; }
-    [[nodiscard]] const TimelineLayout &layout() const { return layout_; }
+    [[nodiscard]] const TimelineLayout& layout() const { return layout_; }
     [[nodiscard]] TimelineView view() const;
     [[nodiscard]] std::int64_t t0() const { return t0_; }
     [[nodiscard]] std::int64_t t1() const { return t1_; }
@@ -29,33 +30,34 @@ public:
     [[nodiscard]] std::int64_t timeAt(double x) const;
     [[nodiscard]] double xAt(std::int64_t t) const;
 
-    void load();                              // the session's analysis is another one
+    void load(); // the session's analysis is another one
     void setViewport(double width, double height);
     void setRange(std::int64_t t0, std::int64_t t1); // clamped to the trace
-    void zoomAt(double factor, double x);     // factor > 1: closer; what is under x stays there
-    void panBy(double pixels);                // to later times
+    void zoomAt(double factor, double x);            // factor > 1: closer; what is under x stays there
+    void panBy(double pixels);                       // to later times
     void setScroll(double y);
-    void scrollTo(TrackId track);             // only if it is out of sight
+    void scrollTo(TrackId track); // only if it is out of sight
     void showStep();
     void showAll();
-    void showSpan(std::int64_t begin, std::int64_t end, bool closer); // closer: zooms in to it, else only as far as needed
-    void toggle(TrackId track);               // collapsed or not
+    void showSpan(std::int64_t begin, std::int64_t end,
+                  bool closer); // closer: zooms in to it, else only as far as needed
+    void toggle(TrackId track); // collapsed or not
     void setAllDepths(bool all);
     [[nodiscard]] bool allDepths() const { return all_depths_; }
     // First span of the selected kernels; false if there is none on this trace.
-    bool selectedSpan(std::int64_t &begin, std::int64_t &end, TrackId &track) const;
+    bool selectedSpan(std::int64_t& begin, std::int64_t& end, TrackId& track) const;
     [[nodiscard]] bool selectionInSight() const;
 
 Q_SIGNALS:
-    void changed();      // anything that needs painting anew
+    void changed(); // anything that needs painting anew
     void rangeChanged();
 
 private:
-    void arrange();      // rows that fit the height, until the user has chosen
+    void arrange(); // rows that fit the height, until the user has chosen
     void relayout();
     void showGpuRows();
 
-    Session *session_;
+    Session* session_;
     TimelineLayout layout_;
     TimelineOptions options_;
     std::int64_t t0_ = 0, t1_ = 1;

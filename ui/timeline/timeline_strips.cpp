@@ -25,7 +25,7 @@ double spanOf(std::int64_t from, std::int64_t to) noexcept {
 }
 } // namespace
 
-MinimapStrip::MinimapStrip(TimelineState *state, QWidget *parent) : QWidget(parent), state_(state) {
+MinimapStrip::MinimapStrip(TimelineState* state, QWidget* parent) : QWidget(parent), state_(state) {
     setObjectName(QStringLiteral("timelineMinimap"));
     setAccessibleName(tr("Whole trace"));
     setAccessibleDescription(tr("GPU work of the whole trace; the arrow keys move the part in sight."));
@@ -42,9 +42,10 @@ MinimapStrip::MinimapStrip(TimelineState *state, QWidget *parent) : QWidget(pare
 }
 
 QRectF MinimapStrip::window() const {
-    const TraceStore &trace = *state_->analysis()->trace;
+    const TraceStore& trace = *state_->analysis()->trace;
     const double whole = std::max(1.0, spanOf(trace.begin, trace.end));
-    double x0 = spanOf(trace.begin, state_->t0()) / whole * width(), x1 = spanOf(trace.begin, state_->t1()) / whole * width();
+    double x0 = spanOf(trace.begin, state_->t0()) / whole * width(),
+           x1 = spanOf(trace.begin, state_->t1()) / whole * width();
     if (x1 - x0 < kThinnestWindow) {
         x0 = std::clamp((x0 + x1 - kThinnestWindow) / 2, 0.0, std::max(0.0, width() - kThinnestWindow));
         x1 = x0 + kThinnestWindow;
@@ -53,8 +54,9 @@ QRectF MinimapStrip::window() const {
 }
 
 std::int64_t MinimapStrip::timeAt(double x) const {
-    const TraceStore &trace = *state_->analysis()->trace;
-    return trace.begin + static_cast<std::int64_t>(std::clamp(x / std::max(1, width()), 0.0, 1.0) * spanOf(trace.begin, trace.end));
+    const TraceStore& trace = *state_->analysis()->trace;
+    return trace.begin +
+           static_cast<std::int64_t>(std::clamp(x / std::max(1, width()), 0.0, 1.0) * spanOf(trace.begin, trace.end));
 }
 
 MinimapStrip::Grip MinimapStrip::gripAt(double x) const {
@@ -66,7 +68,7 @@ MinimapStrip::Grip MinimapStrip::gripAt(double x) const {
     return x >= w.left() && x <= w.right() ? Grip::Window : Grip::None;
 }
 
-void MinimapStrip::paintEvent(QPaintEvent *) {
+void MinimapStrip::paintEvent(QPaintEvent*) {
     const Theme theme = state_->session()->theme();
     QPainter painter(this);
     painter.fillRect(rect(), qColor(ColourRole::Background, theme));
@@ -93,7 +95,7 @@ void MinimapStrip::paintEvent(QPaintEvent *) {
     painter.drawRoundedRect(w.adjusted(1, 1, -1, -1), 2, 2);
 }
 
-void MinimapStrip::mousePressEvent(QMouseEvent *event) {
+void MinimapStrip::mousePressEvent(QMouseEvent* event) {
     if (!state_->hasTrace() || event->button() != Qt::LeftButton) return;
     const double x = event->position().x();
     grip_ = gripAt(x);
@@ -106,12 +108,14 @@ void MinimapStrip::mousePressEvent(QMouseEvent *event) {
     grip_offset_ = x - window().left();
 }
 
-void MinimapStrip::mouseMoveEvent(QMouseEvent *event) {
+void MinimapStrip::mouseMoveEvent(QMouseEvent* event) {
     if (!state_->hasTrace()) return;
     const double x = event->position().x();
     if (grip_ == Grip::None) {
         const Grip over = gripAt(x);
-        setCursor(over == Grip::Left || over == Grip::Right ? Qt::SizeHorCursor : over == Grip::Window ? Qt::OpenHandCursor : Qt::PointingHandCursor);
+        setCursor(over == Grip::Left || over == Grip::Right ? Qt::SizeHorCursor
+                  : over == Grip::Window                    ? Qt::OpenHandCursor
+                                                            : Qt::PointingHandCursor);
         return;
     }
     if (grip_ == Grip::Left) return state_->setRange(std::min(timeAt(x), state_->t1() - 1), state_->t1());
@@ -122,15 +126,15 @@ void MinimapStrip::mouseMoveEvent(QMouseEvent *event) {
     state_->panBy(ns / std::max(1.0, spanOf(state_->t0(), state_->t1())) * state_->view().width);
 }
 
-void MinimapStrip::mouseReleaseEvent(QMouseEvent *) { grip_ = Grip::None; }
+void MinimapStrip::mouseReleaseEvent(QMouseEvent*) { grip_ = Grip::None; }
 
-void MinimapStrip::wheelEvent(QWheelEvent *event) {
+void MinimapStrip::wheelEvent(QWheelEvent* event) {
     if (!state_->hasTrace()) return;
     state_->zoomAt(std::pow(1.3, event->angleDelta().y() / 120.0), state_->xAt(timeAt(event->position().x())));
     event->accept();
 }
 
-void MinimapStrip::keyPressEvent(QKeyEvent *event) {
+void MinimapStrip::keyPressEvent(QKeyEvent* event) {
     switch (event->key()) {
     case Qt::Key_Left: return state_->panBy(-state_->view().width / 4);
     case Qt::Key_Right: return state_->panBy(state_->view().width / 4);
@@ -140,7 +144,7 @@ void MinimapStrip::keyPressEvent(QKeyEvent *event) {
     }
 }
 
-RulerStrip::RulerStrip(TimelineState *state, QWidget *parent) : QWidget(parent), state_(state) {
+RulerStrip::RulerStrip(TimelineState* state, QWidget* parent) : QWidget(parent), state_(state) {
     setObjectName(QStringLiteral("timelineRuler"));
     setAccessibleName(tr("Time ruler"));
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
@@ -153,7 +157,7 @@ void RulerStrip::showAt(double x) {
     update();
 }
 
-void RulerStrip::paintEvent(QPaintEvent *) {
+void RulerStrip::paintEvent(QPaintEvent*) {
     const Theme theme = state_->session()->theme();
     QPainter painter(this);
     painter.fillRect(rect(), qColor(ColourRole::Background, theme));
@@ -163,10 +167,12 @@ void RulerStrip::paintEvent(QPaintEvent *) {
     paintDrawList(painter, drawRuler(state_->origin(), view, height()), theme);
     if (hover_ < 0) return;
     painter.setFont(uiFont(11, true));
-    const QString words = text(formatDuration(spanOf(state_->origin(), std::max(state_->origin(), state_->timeAt(hover_)))));
+    const QString words =
+        text(formatDuration(spanOf(state_->origin(), std::max(state_->origin(), state_->timeAt(hover_)))));
     const double wide = QFontMetricsF(painter.font()).horizontalAdvance(words) + 10;
     const QRectF plate(std::clamp(hover_ - wide / 2, 0.0, std::max(0.0, width() - wide)), 2, wide, height() - 6);
-    painter.fillRect(plate.adjusted(-40, -2, 40, -6), qColor(ColourRole::Background, theme)); // labels it would cut in half
+    painter.fillRect(plate.adjusted(-40, -2, 40, -6),
+                     qColor(ColourRole::Background, theme)); // labels it would cut in half
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(Qt::NoPen);
     painter.setBrush(qColor(ColourRole::SurfaceRaised, theme));
@@ -175,7 +181,7 @@ void RulerStrip::paintEvent(QPaintEvent *) {
     painter.drawText(plate, Qt::AlignCenter, words);
 }
 
-LabelColumn::LabelColumn(TimelineState *state, QWidget *parent) : QWidget(parent), state_(state) {
+LabelColumn::LabelColumn(TimelineState* state, QWidget* parent) : QWidget(parent), state_(state) {
     setObjectName(QStringLiteral("timelineLabels"));
     setAccessibleName(tr("Rows of the timeline"));
     setFixedWidth(kLabelWidth);
@@ -184,24 +190,24 @@ LabelColumn::LabelColumn(TimelineState *state, QWidget *parent) : QWidget(parent
     connect(state_->session(), &Session::themeChanged, this, qOverload<>(&QWidget::update));
 }
 
-const TimelineRow *LabelColumn::rowAt(double y) const {
-    for (const TimelineRow &row : state_->layout().rows)
+const TimelineRow* LabelColumn::rowAt(double y) const {
+    for (const TimelineRow& row : state_->layout().rows)
         if (y + state_->scroll() >= row.y && y + state_->scroll() < row.y + row.height) return &row;
     return nullptr;
 }
 
-void LabelColumn::paintEvent(QPaintEvent *) {
+void LabelColumn::paintEvent(QPaintEvent*) {
     const Theme theme = state_->session()->theme();
     QPainter painter(this);
     painter.fillRect(rect(), qColor(ColourRole::Background, theme));
     painter.fillRect(QRectF(width() - 1, 0, 1, height()), qColor(ColourRole::Border, theme));
     if (!state_->hasTrace()) return;
     const QFont plain = uiFont(11), bold = uiFont(11, true);
-    const TraceStore &trace = *state_->analysis()->trace;
-    for (const TimelineRow &row : state_->layout().rows) {
+    const TraceStore& trace = *state_->analysis()->trace;
+    for (const TimelineRow& row : state_->layout().rows) {
         const double y = row.y - state_->scroll();
         if (y + row.height < 0 || y > height()) continue;
-        const Track &track = trace.tracks[row.track.index()];
+        const Track& track = trace.tracks[row.track.index()];
         const bool folds = track.depths > 1;
         if (row.gpu) painter.fillRect(QRectF(0, y - 2, 3, row.height + 2), qColor(ColourRole::Accent, theme));
         // The name stays in sight while the lower part of its row is.
@@ -219,20 +225,21 @@ void LabelColumn::paintEvent(QPaintEvent *) {
         painter.setFont(row.gpu ? bold : plain);
         painter.setPen(qColor(row.gpu ? ColourRole::Text : ColourRole::TextMuted, theme));
         const QRectF place(22, top - 1, width() - 30, row.line_height);
-        painter.drawText(place, Qt::AlignLeft | Qt::AlignVCenter,
-                         painter.fontMetrics().elidedText(text(row.label), Qt::ElideMiddle, static_cast<int>(place.width())));
+        painter.drawText(
+            place, Qt::AlignLeft | Qt::AlignVCenter,
+            painter.fontMetrics().elidedText(text(row.label), Qt::ElideMiddle, static_cast<int>(place.width())));
     }
 }
 
-bool LabelColumn::event(QEvent *event) {
+bool LabelColumn::event(QEvent* event) {
     if (event->type() != QEvent::ToolTip) return QWidget::event(event);
-    auto *help = static_cast<QHelpEvent *>(event);
-    const TimelineRow *row = state_->hasTrace() ? rowAt(help->pos().y()) : nullptr;
+    auto* help = static_cast<QHelpEvent*>(event);
+    const TimelineRow* row = state_->hasTrace() ? rowAt(help->pos().y()) : nullptr;
     if (!row) {
         QToolTip::hideText();
         return true;
     }
-    const Track &track = state_->analysis()->trace->tracks[row->track.index()];
+    const Track& track = state_->analysis()->trace->tracks[row->track.index()];
     QString tip = text(row->label) + QChar(u'\n') + tr("%1 slices").arg(text(formatCount(track.slices)));
     if (track.depths > 1) {
         tip += QChar(u'\n') + tr("%1 of %2 levels shown").arg(row->depths).arg(track.depths);
@@ -242,12 +249,13 @@ bool LabelColumn::event(QEvent *event) {
     return true;
 }
 
-void LabelColumn::mousePressEvent(QMouseEvent *event) {
-    const TimelineRow *row = state_->hasTrace() && event->button() == Qt::LeftButton ? rowAt(event->position().y()) : nullptr;
+void LabelColumn::mousePressEvent(QMouseEvent* event) {
+    const TimelineRow* row =
+        state_->hasTrace() && event->button() == Qt::LeftButton ? rowAt(event->position().y()) : nullptr;
     if (row && state_->analysis()->trace->tracks[row->track.index()].depths > 1) state_->toggle(row->track);
 }
 
-void LabelColumn::wheelEvent(QWheelEvent *event) {
+void LabelColumn::wheelEvent(QWheelEvent* event) {
     state_->setScroll(state_->scroll() - event->angleDelta().y() / 2.0);
     event->accept();
 }

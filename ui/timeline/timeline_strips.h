@@ -15,16 +15,16 @@ constexpr int kLabelWidth = 160;
 class MinimapStrip : public QWidget {
     Q_OBJECT
 public:
-    explicit MinimapStrip(TimelineState *state, QWidget *parent = nullptr);
+    explicit MinimapStrip(TimelineState* state, QWidget* parent = nullptr);
     [[nodiscard]] QSize sizeHint() const override { return {400, 36}; }
 
 protected:
-    void paintEvent(QPaintEvent *event) override;
-    void mousePressEvent(QMouseEvent *event) override;
-    void mouseMoveEvent(QMouseEvent *event) override;
-    void mouseReleaseEvent(QMouseEvent *event) override;
-    void wheelEvent(QWheelEvent *event) override;
-    void keyPressEvent(QKeyEvent *event) override;
+    void paintEvent(QPaintEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
 
 private:
     enum class Grip { None, Window, Left, Right };
@@ -32,7 +32,7 @@ private:
     [[nodiscard]] Grip gripAt(double x) const;
     [[nodiscard]] std::int64_t timeAt(double x) const;
 
-    TimelineState *state_;
+    TimelineState* state_;
     QPixmap pixels_;
     bool dirty_ = true;
     Grip grip_ = Grip::None;
@@ -42,15 +42,15 @@ private:
 class RulerStrip : public QWidget {
     Q_OBJECT
 public:
-    explicit RulerStrip(TimelineState *state, QWidget *parent = nullptr);
+    explicit RulerStrip(TimelineState* state, QWidget* parent = nullptr);
     [[nodiscard]] QSize sizeHint() const override { return {400, 24}; }
     void showAt(double x); // the time under the mouse; < 0: none
 
 protected:
-    void paintEvent(QPaintEvent *event) override;
+    void paintEvent(QPaintEvent* event) override;
 
 private:
-    TimelineState *state_;
+    TimelineState* state_;
     double hover_ = -1;
 };
 
@@ -58,18 +58,18 @@ private:
 class LabelColumn : public QWidget {
     Q_OBJECT
 public:
-    explicit LabelColumn(TimelineState *state, QWidget *parent = nullptr);
+    explicit LabelColumn(TimelineState* state, QWidget* parent = nullptr);
     [[nodiscard]] QSize sizeHint() const override { return {kLabelWidth, 100}; }
 
 protected:
-    bool event(QEvent *event) override;
-    void paintEvent(QPaintEvent *event) override;
-    void mousePressEvent(QMouseEvent *event) override;
-    void wheelEvent(QWheelEvent *event) override;
+    bool event(QEvent* event) override;
+    void paintEvent(QPaintEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
 
 private:
-    [[nodiscard]] const TimelineRow *rowAt(double y) const;
-    TimelineState *state_;
+    [[nodiscard]] const TimelineRow* rowAt(double y) const;
+    TimelineState* state_;
 };
 
 } // namespace fusescope

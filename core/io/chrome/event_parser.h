@@ -55,8 +55,8 @@ private:
     [[nodiscard]] std::string_view scalarAt(std::size_t token) const; // without quotes if it has some
     std::optional<std::int64_t> integerAt(std::size_t token);
     void idAt(std::size_t token, std::int64_t& number, std::string_view& text);
-    // The members of an object, from its `{` to behind its `}`. Read (field or argument) takes each; a template, since it runs
-    // for every member of every event.
+    // The members of an object, from its `{` to behind its `}`. Read (field or argument) takes each; a template, since
+    // it runs for every member of every event.
     template <Outcome (EventParser::*Read)(std::string_view, std::size_t&)> Outcome members(std::size_t& token) {
         std::size_t t = token + 1;
         for (bool more = at(t) != '}'; more;) {

@@ -15,7 +15,7 @@ static_assert(parametersOf(2) == 1'630'556'672);
 static_assert(parametersOf(36) == 8'190'735'360);
 
 TEST(ModelFacts, FromTheGraph) {
-    const ModelFacts &m = graphOnly().model;
+    const ModelFacts& m = graphOnly().model;
     EXPECT_EQ(m.layers, 2);
     EXPECT_EQ(m.hidden, 4096);
     EXPECT_EQ(m.heads, 32);
@@ -34,7 +34,7 @@ TEST(ModelFacts, FromTheGraph) {
 }
 
 TEST(ModelFacts, FromTheTraceAlone) {
-    const ModelFacts &m = traceOnly().model;
+    const ModelFacts& m = traceOnly().model;
     EXPECT_EQ(m.layers, 2);
     EXPECT_EQ(m.hidden, 4096);
     EXPECT_EQ(m.heads, 32);
@@ -49,7 +49,7 @@ TEST(ModelFacts, FromTheTraceAlone) {
 }
 
 TEST(ModelFacts, ModuleFigures) {
-    const Analysis &a = both();
+    const Analysis& a = both();
     const ModuleId layer = a.link.modules.find("model.model.layers.0");
     ASSERT_TRUE(layer.valid());
     EXPECT_EQ(a.modules[layer.index()].parameters, (parametersOf(2) - parametersOf(1)));
@@ -58,7 +58,7 @@ TEST(ModelFacts, ModuleFigures) {
     ASSERT_TRUE(gate.valid());
     EXPECT_DOUBLE_EQ(a.modules[gate.index()].flops, 2.0 * 4096 * 4096 * 12288);
     EXPECT_EQ(a.modules[gate.index()].output_shape, "1x4096x12288");
-    EXPECT_GT(a.modules[gate.index()].forward_ns, 400e3);  // the trace: about 510 us forward,
+    EXPECT_GT(a.modules[gate.index()].forward_ns, 400e3); // the trace: about 510 us forward,
     EXPECT_LT(a.modules[gate.index()].forward_ns, 600e3);
     EXPECT_GT(a.modules[gate.index()].backward_ns, 900e3); // two matmuls backward
     EXPECT_LT(a.modules[gate.index()].backward_ns, 1200e3);

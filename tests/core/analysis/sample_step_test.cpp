@@ -10,7 +10,7 @@ namespace fusescope::testing {
 namespace {
 
 TEST(SampleStep, KernelsAndKernelTimePerStep) {
-    const Analysis &a = traceOnly();
+    const Analysis& a = traceOnly();
     ASSERT_EQ(a.steps.size(), 2U);
     EXPECT_EQ(a.steps[0].name, "ProfilerStep#3");
     EXPECT_EQ(a.steps[1].name, "ProfilerStep#4");
@@ -21,7 +21,7 @@ TEST(SampleStep, KernelsAndKernelTimePerStep) {
 }
 
 TEST(SampleStep, WallTimeHoldsBusyAndIdle) {
-    for (const StepStats &step : traceOnly().steps) {
+    for (const StepStats& step : traceOnly().steps) {
         EXPECT_NEAR(step.gpu_busy_ns + step.gpu_idle_ns, step.wall_ns, 1.0);
         EXPECT_GE(step.gpu_busy_ns, step.kernel_ns); // one stream: nothing overlaps, copies come on top
         EXPECT_GT(step.wall_ns, 90e6);               // the CPU annotations last 93.3 and 94.0 ms
@@ -30,7 +30,7 @@ TEST(SampleStep, WallTimeHoldsBusyAndIdle) {
 }
 
 TEST(SampleStep, NearlyAllKernelTimeHasAnOperator) {
-    for (const Analysis *a : {&traceOnly(), &both()}) {
+    for (const Analysis* a : {&traceOnly(), &both()}) {
         EXPECT_GT(a->link.kernel_ns, 174e6);
         EXPECT_GE(a->link.op_ns / a->link.kernel_ns, 0.99);
         EXPECT_GE(a->link.module_ns / a->link.kernel_ns, 0.95);
@@ -39,34 +39,34 @@ TEST(SampleStep, NearlyAllKernelTimeHasAnOperator) {
 }
 
 TEST(SampleStep, InstancesPerStep) {
-    const std::pair<const char *, std::size_t> expected[] = {{"rms_norm", 9}, {"add_rms_norm", 4},   {"rope", 2},
-                                                             {"swiglu", 2},   {"qkv_projection", 2}, {"attention", 2}};
-    for (const Analysis *a : {&graphOnly(), &traceOnly(), &both()})
-        for (const auto &[id, count] : expected) {
-            const Finding *f = finding(*a, id);
+    const std::pair<const char*, std::size_t> expected[] = {{"rms_norm", 9}, {"add_rms_norm", 4},   {"rope", 2},
+                                                            {"swiglu", 2},   {"qkv_projection", 2}, {"attention", 2}};
+    for (const Analysis* a : {&graphOnly(), &traceOnly(), &both()})
+        for (const auto& [id, count] : expected) {
+            const Finding* f = finding(*a, id);
             ASSERT_NE(f, nullptr) << id;
             EXPECT_EQ(f->instances.size(), count) << id;
             EXPECT_EQ(f->state, FusionState::Unfused) << id;
         }
     EXPECT_EQ(finding(graphOnly(), "linear_cross_entropy"), nullptr); // the exported graph ends at the logits
-    for (const Analysis *a : {&traceOnly(), &both()}) {
-        const Finding *loss = finding(*a, "linear_cross_entropy");
+    for (const Analysis* a : {&traceOnly(), &both()}) {
+        const Finding* loss = finding(*a, "linear_cross_entropy");
         ASSERT_NE(loss, nullptr);
         EXPECT_EQ(loss->instances.size(), 1U);
     }
 }
 
 TEST(SampleStep, GraphAndTraceAgreeOnTheKernelsOfAnInstance) {
-    for (const Finding &f : both().findings) {
-        const Finding *alone = finding(traceOnly(), f.id);
+    for (const Finding& f : both().findings) {
+        const Finding* alone = finding(traceOnly(), f.id);
         ASSERT_NE(alone, nullptr) << f.id;
         EXPECT_NEAR(f.time_ns, alone->time_ns, 0.02 * alone->time_ns) << f.id;
     }
 }
 
 TEST(SampleStep, RmsNormCarriesAllFourSignals) {
-    for (const Analysis *a : {&traceOnly(), &both()}) {
-        const Finding *f = finding(*a, "rms_norm");
+    for (const Analysis* a : {&traceOnly(), &both()}) {
+        const Finding* f = finding(*a, "rms_norm");
         ASSERT_NE(f, nullptr);
         EXPECT_EQ(f->signals, (std::vector<int>{1, 2, 3, 4}));
         EXPECT_EQ(f->signal_evidence.size(), 4U);
@@ -74,16 +74,16 @@ TEST(SampleStep, RmsNormCarriesAllFourSignals) {
 }
 
 TEST(SampleStep, SavingIsNeverMoreThanTheRegionTakes) {
-    for (const Analysis *a : {&graphOnly(), &traceOnly(), &both()}) {
+    for (const Analysis* a : {&graphOnly(), &traceOnly(), &both()}) {
         ASSERT_FALSE(a->findings.empty());
-        for (const Finding &f : a->findings) {
+        for (const Finding& f : a->findings) {
             EXPECT_GE(f.saving_ns.low, 0) << f.id;
             EXPECT_LE(f.saving_ns.low, f.saving_ns.expected) << f.id;
             EXPECT_LE(f.saving_ns.expected, f.saving_ns.high) << f.id;
             EXPECT_LE(f.saving_ns.high, f.time_ns) << f.id;
         }
     }
-    const Plan &plan = both().plan;
+    const Plan& plan = both().plan;
     EXPECT_GT(plan.predicted_step_ns.low, 0);
     EXPECT_LE(plan.predicted_step_ns.low, plan.predicted_step_ns.expected);
     EXPECT_LE(plan.predicted_step_ns.expected, plan.predicted_step_ns.high);
@@ -92,12 +92,12 @@ TEST(SampleStep, SavingIsNeverMoreThanTheRegionTakes) {
 
 // Times of an instance are those of its kernels, and no kernel is counted for two instances of one finding.
 TEST(SampleStep, InstanceTimesAreTheirKernels) {
-    const Analysis &a = both();
-    for (const Finding &f : a.findings) {
+    const Analysis& a = both();
+    for (const Finding& f : a.findings) {
         std::set<KernelId> seen;
         double sum = 0;
-        for (const Instance &instance : f.instances)
-            for (const auto *list : {&instance.forward, &instance.backward})
+        for (const Instance& instance : f.instances)
+            for (const auto* list : {&instance.forward, &instance.backward})
                 for (const KernelId k : *list) {
                     EXPECT_TRUE(seen.insert(k).second) << f.id;
                     sum += static_cast<double>(a.trace->slices.dur[a.trace->kernels.slice[k.index()].index()]);
@@ -107,7 +107,7 @@ TEST(SampleStep, InstanceTimesAreTheirKernels) {
 }
 
 TEST(SampleStep, DeviceComesFromTheTrace) {
-    const DeviceSpec &d = both().device;
+    const DeviceSpec& d = both().device;
     EXPECT_EQ(d.source, DeviceSource::Trace);
     EXPECT_NE(d.name.find("H200"), std::string::npos);
     EXPECT_DOUBLE_EQ(d.bandwidth_Bps, 4.8e12);
@@ -118,17 +118,17 @@ TEST(SampleStep, DeviceComesFromTheTrace) {
 }
 
 TEST(SampleStep, TablesAddUp) {
-    const Analysis &a = both();
+    const Analysis& a = both();
     double kernels = 0, ops = 0;
-    for (const KernelSummary &k : a.kernels) kernels += k.total_ns;
-    for (const OpSummary &op : a.ops) ops += op.time_ns;
+    for (const KernelSummary& k : a.kernels) kernels += k.total_ns;
+    for (const OpSummary& op : a.ops) ops += op.time_ns;
     EXPECT_NEAR(kernels, a.steps[1].kernel_ns, 1.0);
     EXPECT_NEAR(ops, kernels, 1.0);
     EXPECT_TRUE(std::is_sorted(a.kernels.begin(), a.kernels.end(),
-                               [](const auto &x, const auto &y) { return x.total_ns > y.total_ns; }));
+                               [](const auto& x, const auto& y) { return x.total_ns > y.total_ns; }));
     const AnalysisPtr all = analysed({kSampleTrace}, {"", "all"});
     double both_steps = 0;
-    for (const KernelSummary &k : all->kernels) both_steps += k.total_ns;
+    for (const KernelSummary& k : all->kernels) both_steps += k.total_ns;
     EXPECT_NEAR(both_steps, a.steps[0].kernel_ns + a.steps[1].kernel_ns, 1.0);
 }
 

@@ -8,9 +8,11 @@
 namespace fusescope::testing {
 namespace {
 
-template <class T> bool has(const std::vector<T> &sorted, const T &x) { return std::binary_search(sorted.begin(), sorted.end(), x); }
+template <class T> bool has(const std::vector<T>& sorted, const T& x) {
+    return std::binary_search(sorted.begin(), sorted.end(), x);
+}
 
-std::uint32_t rowOf(const Analysis &a, std::string_view id) {
+std::uint32_t rowOf(const Analysis& a, std::string_view id) {
     for (std::size_t f = 0; f < a.findings.size(); ++f)
         if (a.findings[f].id == id) return static_cast<std::uint32_t>(f);
     return Id<struct None>::kNone;
@@ -18,16 +20,17 @@ std::uint32_t rowOf(const Analysis &a, std::string_view id) {
 
 TEST(Selection, NothingPickedSelectsNothing) {
     const SelectionSets sets = select(both(), {});
-    EXPECT_TRUE(sets.findings.empty() && sets.nodes.empty() && sets.kernels.empty() && sets.ops.empty() && sets.modules.empty());
+    EXPECT_TRUE(sets.findings.empty() && sets.nodes.empty() && sets.kernels.empty() && sets.ops.empty() &&
+                sets.modules.empty());
 }
 
 TEST(Selection, AFindingSelectsItsKernelsNodesAndPoints) {
-    const Analysis &a = both();
+    const Analysis& a = both();
     const std::uint32_t row = rowOf(a, "swiglu");
     ASSERT_LT(row, a.findings.size());
     const SelectionSets sets = select(a, {PickKind::Finding, row});
     EXPECT_EQ(sets.findings, std::vector<std::uint32_t>{row});
-    for (const Instance &instance : a.findings[row].instances) {
+    for (const Instance& instance : a.findings[row].instances) {
         for (const KernelId k : instance.forward) EXPECT_TRUE(has(sets.kernels, k));
         for (const NodeId n : instance.nodes) EXPECT_TRUE(has(sets.nodes, n));
     }
@@ -37,7 +40,7 @@ TEST(Selection, AFindingSelectsItsKernelsNodesAndPoints) {
 
 // Round trip: a kernel of a finding leads back to the finding, through its node and its roofline point too.
 TEST(Selection, AKernelLeadsBackToItsFinding) {
-    const Analysis &a = both();
+    const Analysis& a = both();
     const std::uint32_t row = rowOf(a, "rms_norm");
     ASSERT_LT(row, a.findings.size());
     const KernelId kernel = a.findings[row].instances[0].forward.at(0);
@@ -52,7 +55,7 @@ TEST(Selection, AKernelLeadsBackToItsFinding) {
 }
 
 TEST(Selection, AModuleSelectsWhatRanInIt) {
-    const Analysis &a = both();
+    const Analysis& a = both();
     const ModuleId mlp = a.link.modules.find("model.model.layers.1.mlp");
     ASSERT_TRUE(mlp.valid());
     const SelectionSets sets = select(a, {PickKind::Module, mlp.value});
@@ -64,7 +67,7 @@ TEST(Selection, AModuleSelectsWhatRanInIt) {
 
 TEST(Selection, RowsOutOfRangeSelectNothing) {
     for (int kind = 0; kind <= static_cast<int>(PickKind::Slice); ++kind)
-        for (const Analysis *a : {&both(), &traceOnly(), &graphOnly()})
+        for (const Analysis* a : {&both(), &traceOnly(), &graphOnly()})
             EXPECT_TRUE(select(*a, {static_cast<PickKind>(kind), 0xFFFFFFF0U}).kernels.empty()) << kind;
 }
 

@@ -9,13 +9,13 @@
 namespace fusescope {
 namespace {
 
-std::string gzip(const std::string &text) {
+std::string gzip(const std::string& text) {
     z_stream s{};
     EXPECT_EQ(deflateInit2(&s, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
     std::string out(deflateBound(&s, static_cast<uLong>(text.size())) + 64, '\0');
-    s.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(text.data())); // zlib does not write here
+    s.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data())); // zlib does not write here
     s.avail_in = static_cast<uInt>(text.size());
-    s.next_out = reinterpret_cast<Bytef *>(out.data());
+    s.next_out = reinterpret_cast<Bytef*>(out.data());
     s.avail_out = static_cast<uInt>(out.size());
     EXPECT_EQ(deflate(&s, Z_FINISH), Z_STREAM_END);
     out.resize(s.total_out);
@@ -23,7 +23,10 @@ std::string gzip(const std::string &text) {
     return out;
 }
 
-struct Inflated { std::string text; InflateEnd end; };
+struct Inflated {
+    std::string text;
+    InflateEnd end;
+};
 Inflated inflateAll(std::string_view bytes, std::uint64_t limit = 1U << 30U) {
     Inflated out;
     out.end = inflateGzip(bytes, limit, [&](std::string_view piece) {

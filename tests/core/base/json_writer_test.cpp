@@ -10,14 +10,28 @@ namespace {
 
 TEST(JsonWriter, NestedValues) {
     JsonWriter w;
-    w.beginObject().member("a", 1).key("b").beginArray().value(true).null().value("x").endArray().key("c").beginObject().endObject();
+    w.beginObject()
+        .member("a", 1)
+        .key("b")
+        .beginArray()
+        .value(true)
+        .null()
+        .value("x")
+        .endArray()
+        .key("c")
+        .beginObject()
+        .endObject();
     w.endObject();
     EXPECT_EQ(w.text(), R"({"a":1,"b":[true,null,"x"],"c":{}})");
 }
 
 TEST(JsonWriter, NumbersReadBackTheSame) {
     JsonWriter w;
-    w.beginArray().value(0.1).value(1e300).value(std::numeric_limits<double>::infinity()).value(std::numeric_limits<double>::quiet_NaN());
+    w.beginArray()
+        .value(0.1)
+        .value(1e300)
+        .value(std::numeric_limits<double>::infinity())
+        .value(std::numeric_limits<double>::quiet_NaN());
     w.value(std::numeric_limits<std::int64_t>::min()).value(std::numeric_limits<std::uint64_t>::max()).endArray();
     EXPECT_EQ(w.text(), "[0.1,1e+300,null,null,-9223372036854775808,18446744073709551615]");
 }

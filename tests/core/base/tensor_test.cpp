@@ -15,7 +15,8 @@ TEST(Tensor, ExportNumbersAreNotThoseOfC10) { // torch/_export/serde/schema.py: 
     EXPECT_EQ(dtypeFromExportSchema(13), DType::BFloat16);
     EXPECT_EQ(dtypeFromExportSchema(5), DType::Int64);
     EXPECT_EQ(dtypeFromExportSchema(29), DType::Float8E4M3FN);
-    for (const std::int64_t unknown : {0, -1, 15, 27, 99}) EXPECT_EQ(dtypeFromExportSchema(unknown), DType::Unknown) << unknown;
+    for (const std::int64_t unknown : {0, -1, 15, 27, 99})
+        EXPECT_EQ(dtypeFromExportSchema(unknown), DType::Unknown) << unknown;
 }
 
 TEST(Tensor, TraceNames) {

@@ -33,7 +33,7 @@ TEST(TimeText, SignsExponentsAndRounding) {
     EXPECT_EQ(nanosecondsFromMicroseconds("1.5e3"), 1'500'000);
     EXPECT_EQ(nanosecondsFromMicroseconds("15E-1"), 1'500);
     EXPECT_EQ(nanosecondsFromMicroseconds("1e-9"), 0);
-    EXPECT_EQ(nanosecondsFromMicroseconds("0.0005"), 1);   // half away from zero
+    EXPECT_EQ(nanosecondsFromMicroseconds("0.0005"), 1); // half away from zero
     EXPECT_EQ(nanosecondsFromMicroseconds("0.00049"), 0);
     EXPECT_EQ(nanosecondsFromMicroseconds("-0.0005"), -1);
     EXPECT_EQ(nanosecondsFromMicroseconds("0.9996"), 1'000);
@@ -41,7 +41,7 @@ TEST(TimeText, SignsExponentsAndRounding) {
 }
 
 TEST(TimeText, WhatIsNotATime) {
-    for (const char *text : {"", "-", ".", "abc", "1.2.3", "1e", "1e+", "0x10", "1 ", " 1", "inf", "nan", "--1"})
+    for (const char* text : {"", "-", ".", "abc", "1.2.3", "1e", "1e+", "0x10", "1 ", " 1", "inf", "nan", "--1"})
         EXPECT_FALSE(nanosecondsFromMicroseconds(text).has_value()) << text;
     EXPECT_FALSE(nanosecondsFromMicroseconds("9223372036854775.808").has_value()); // 2^63 ns
     EXPECT_EQ(nanosecondsFromMicroseconds("9223372036854775.807"), INT64_MAX);

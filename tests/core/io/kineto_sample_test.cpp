@@ -13,7 +13,7 @@ namespace {
 
 const std::string kPath = FUSESCOPE_SAMPLES_DIR "/qwen3-8b-2layer-train-eager.pt.trace.json.gz";
 
-const TraceStore &sample() {
+const TraceStore& sample() {
     static const TracePtr trace = [] {
         Progress progress;
         auto opened = openFile(kPath, progress);
@@ -24,7 +24,7 @@ const TraceStore &sample() {
 }
 
 TEST(KinetoSample, Counts) {
-    const TraceStore &t = sample();
+    const TraceStore& t = sample();
     EXPECT_EQ(t.counts.total, 14911U);
     EXPECT_EQ(t.counts.flow, 1268U + 1211U + 488U + 488U);
     EXPECT_EQ(t.counts.instant, 1912U + 2U);
@@ -52,7 +52,7 @@ TEST(KinetoSample, Device) {
 }
 
 TEST(KinetoSample, AKernelsDetails) { // the last fill of the first step's nll_loss_backward
-    const TraceStore &t = sample();
+    const TraceStore& t = sample();
     for (std::size_t k = 0; k < t.kernels.size(); ++k) {
         const std::size_t row = t.kernels.slice[k].index();
         if (t.slices.correlation[row] != 17180) continue;
@@ -69,19 +69,20 @@ TEST(KinetoSample, AKernelsDetails) { // the last fill of the first step's nll_l
 }
 
 TEST(KinetoSample, ArgsAreReadAgainFromTheFile) {
-    const TraceStore &t = sample();
+    const TraceStore& t = sample();
     for (const std::size_t k : {std::size_t{0}, std::size_t{520}, std::size_t{1041}}) {
         const SliceId slice = t.kernels.slice[k];
         const auto text = readArgsText(t, slice);
         ASSERT_TRUE(text.ok()) << text.error().message();
         EXPECT_EQ(text->front(), '{');
         EXPECT_EQ(text->back(), '}');
-        EXPECT_NE(text->find("\"correlation\": " + std::to_string(t.slices.correlation[slice.index()])), std::string::npos);
+        EXPECT_NE(text->find("\"correlation\": " + std::to_string(t.slices.correlation[slice.index()])),
+                  std::string::npos);
     }
 }
 
 TEST(KinetoSample, ShapesOfAnOperator) { // aten::nll_loss_backward, as printed in the file
-    const TraceStore &t = sample();
+    const TraceStore& t = sample();
     for (std::size_t i = 0; i < t.cpu_ops.size(); ++i) {
         if (t.nameOf(t.cpu_ops.slice[i]) != "aten::nll_loss_backward") continue;
         const auto args = parseOpArgs(t, CpuOpId(i));
@@ -99,7 +100,7 @@ TEST(KinetoSample, ShapesOfAnOperator) { // aten::nll_loss_backward, as printed 
 }
 
 TEST(KinetoSample, ListsOfTensors) { // the fused optimizer is handed 25 parameters
-    const TraceStore &t = sample();
+    const TraceStore& t = sample();
     for (std::size_t i = 0; i < t.cpu_ops.size(); ++i) {
         if (t.nameOf(t.cpu_ops.slice[i]) != "aten::_fused_adamw_") continue;
         const auto args = parseOpArgs(t, CpuOpId(i));

@@ -14,25 +14,25 @@ namespace {
 
 class SniffTest : public ::testing::Test {
 protected:
-    std::string write(const std::string &bytes) {
+    std::string write(const std::string& bytes) {
         const std::string path = (folder_.path() / std::to_string(++n_)).string();
         std::ofstream(path, std::ios::binary) << bytes;
         return path;
     }
-    static std::string gzip(const std::string &text) {
+    static std::string gzip(const std::string& text) {
         z_stream s{};
         EXPECT_EQ(deflateInit2(&s, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
         std::string out(deflateBound(&s, text.size()) + 64, '\0');
-        s.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(text.data()));
+        s.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
         s.avail_in = static_cast<uInt>(text.size());
-        s.next_out = reinterpret_cast<Bytef *>(out.data());
+        s.next_out = reinterpret_cast<Bytef*>(out.data());
         s.avail_out = static_cast<uInt>(out.size());
         EXPECT_EQ(deflate(&s, Z_FINISH), Z_STREAM_END);
         out.resize(s.total_out);
         deflateEnd(&s);
         return out;
     }
-    Result<OpenedFile> open(const std::string &path) {
+    Result<OpenedFile> open(const std::string& path) {
         Progress progress;
         return openFile(path, progress);
     }
@@ -47,12 +47,15 @@ TEST_F(SniffTest, SentencesNameTheFileAndWhatWasFound) {
         {"", "an empty file"},
         {"   \n", "nothing but white space"},
         {"hello world", "text that is not JSON, beginning \"hello world\""},
-        {std::string("\x7F""ELF\x02\x01\x01\0\0", 9), "a program (ELF)"},
+        {std::string("\x7F"
+                     "ELF\x02\x01\x01\0\0",
+                     9),
+         "a program (ELF)"},
         {std::string("\x80\x02}q\x00.", 6), "a pickle, which is never opened"},
         {"{\"nodes\":[1]}", "JSON without a traceEvents array"},
         {"{\"traceEvents\":[]}", "a traceEvents array without a single event"},
     };
-    for (const auto &[bytes, found] : cases) {
+    for (const auto& [bytes, found] : cases) {
         const std::string path = write(bytes);
         const auto opened = open(path);
         ASSERT_FALSE(opened.ok()) << found;
@@ -83,18 +86,20 @@ TEST_F(SniffTest, SeveralGzipMembersAreOneText) {
 
 TEST_F(SniffTest, ACutGzipIsReadUpToTheCut) {
     std::string text = "{\"traceEvents\":[";
-    for (int i = 0; i < 20000; ++i) text += kEvent.substr(0, kEvent.size() - 9) + ",\"dur\":" + std::to_string(i * 7919 % 1000) + "},";
+    for (int i = 0; i < 20000; ++i)
+        text += kEvent.substr(0, kEvent.size() - 9) + ",\"dur\":" + std::to_string(i * 7919 % 1000) + "},";
     const std::string whole = gzip(text + kEvent + "]}");
     const auto half = open(write(whole.substr(0, whole.size() / 2)));
     ASSERT_TRUE(half.ok()) << half.error().message();
-    const TraceStore &t = *std::get<TracePtr>(*half);
+    const TraceStore& t = *std::get<TracePtr>(*half);
     EXPECT_GT(t.slices.size(), 1000U);
     EXPECT_LT(t.slices.size(), 20001U);
     ASSERT_FALSE(t.problems.empty());
     EXPECT_EQ(t.problems.front().kind, "truncated");
     const auto stub = open(write(whole.substr(0, 15)));
     ASSERT_FALSE(stub.ok());
-    EXPECT_NE(stub.error().found.find("gzip data that ends after 15 bytes"), std::string::npos) << stub.error().message();
+    EXPECT_NE(stub.error().found.find("gzip data that ends after 15 bytes"), std::string::npos)
+        << stub.error().message();
 }
 
 TEST_F(SniffTest, DamagedGzip) {

@@ -27,16 +27,18 @@ TEST(Nesting, ParentsEncloseTheirChildren) {
     for (std::size_t i = 0; i < spans.size() && spans.size() < 3000; ++i) {
         std::int64_t at = spans[i].first + static_cast<std::int64_t>(random() % 50);
         while (at + 10 < spans[i].second) {
-            const std::int64_t end = std::min(spans[i].second, at + 1 + static_cast<std::int64_t>(random()) % (1 + (spans[i].second - at) / 2));
+            const std::int64_t end = std::min(
+                spans[i].second, at + 1 + static_cast<std::int64_t>(random()) % (1 + (spans[i].second - at) / 2));
             if (end - at >= 1 && end - at < spans[i].second - spans[i].first) spans.emplace_back(at, end);
             at = end + static_cast<std::int64_t>(random() % 100);
         }
     }
     std::shuffle(spans.begin(), spans.end(), random);
-    for (const auto &[begin, end] : spans) builder.add(event(Category::CpuOp, "x", begin, end - begin, cpu), CpuOpDetail{});
+    for (const auto& [begin, end] : spans)
+        builder.add(event(Category::CpuOp, "x", begin, end - begin, cpu), CpuOpDetail{});
     const auto built = std::move(builder).finish();
     ASSERT_TRUE(built.ok());
-    const TraceStore &t = **built;
+    const TraceStore& t = **built;
     for (std::size_t row = 0; row < t.slices.size(); ++row) {
         if (row > 0) {
             EXPECT_GE(t.slices.ts[row], t.slices.ts[row - 1]);
@@ -72,7 +74,7 @@ TEST(Nesting, SideTablesFollowTheSort) {
     }
     const auto built = std::move(builder).finish();
     ASSERT_TRUE(built.ok());
-    const TraceStore &t = **built;
+    const TraceStore& t = **built;
     for (std::size_t k = 0; k < 3; ++k) {
         EXPECT_EQ(t.kernels.registers[k], t.slices.ts[t.kernels.slice[k].index()]);
         EXPECT_EQ(t.slices.detail[t.kernels.slice[k].index()], k);

@@ -8,7 +8,10 @@
 namespace fusescope {
 namespace {
 
-struct Parsed { TracePtr trace; std::vector<OpArg> args; };
+struct Parsed {
+    TracePtr trace;
+    std::vector<OpArg> args;
+};
 Parsed parse(std::string_view dims, std::string_view types, std::string_view strides, std::string_view concrete) {
     TraceBuilder builder;
     CompleteEvent e;
@@ -29,7 +32,8 @@ Parsed parse(std::string_view dims, std::string_view types, std::string_view str
 }
 
 TEST(OpArgs, ConcatenationTakesAListOfTensors) { // the form in real files
-    const Parsed p = parse("[[[1, 559, 32], [1, 559, 32]], []]", R"(["TensorList", "Scalar"])", "[[[1,2,3],[4,5,6]],[]]", R"(["", "-1"])");
+    const Parsed p = parse("[[[1, 559, 32], [1, 559, 32]], []]", R"(["TensorList", "Scalar"])",
+                           "[[[1,2,3],[4,5,6]],[]]", R"(["", "-1"])");
     ASSERT_EQ(p.args.size(), 2U);
     ASSERT_EQ(p.args[0].list.size(), 2U);
     EXPECT_EQ(p.args[0].list[1].sizes, (std::vector<std::int64_t>{1, 559, 32}));

@@ -69,10 +69,12 @@ TEST(SliceIndex, AFoldShowsItsLongest) {
     const SliceIndex index(*trace);
     std::vector<LodSpan> spans;
     index.query(TrackId(std::size_t{0}), 0, trace->begin, trace->end, 10, spans);
-    for (const LodSpan &span : spans) {
+    for (const LodSpan& span : spans) {
         std::int64_t longest = 0;
         for (std::size_t row = 0; row < trace->slices.size(); ++row)
-            if (trace->slices.depth[row] == 0 && trace->slices.ts[row] >= span.begin && trace->slices.ts[row] < span.end) longest = std::max(longest, trace->slices.dur[row]);
+            if (trace->slices.depth[row] == 0 && trace->slices.ts[row] >= span.begin &&
+                trace->slices.ts[row] < span.end)
+                longest = std::max(longest, trace->slices.dur[row]);
         EXPECT_EQ(trace->slices.dur[span.slice.index()], longest);
     }
 }
@@ -108,7 +110,7 @@ TEST(SliceIndex, OddRanges) {
 TEST(SliceIndex, ATickOnTopHidesNothing) { // a kernel without duration inside another one
     TraceBuilder builder;
     const TrackId gpu = builder.track(TrackKind::GpuStream, 0, 7, 0, 7);
-    for (const auto &[ts, dur] : {std::pair<std::int64_t, std::int64_t>{1000, 5000}, {2000, 0}, {3000, 0}}) {
+    for (const auto& [ts, dur] : {std::pair<std::int64_t, std::int64_t>{1000, 5000}, {2000, 0}, {3000, 0}}) {
         CompleteEvent e;
         e.category = Category::Kernel;
         e.name = "k";
