@@ -14,10 +14,16 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 find_program(FUSESCOPE_CCACHE ccache)
 if(FUSESCOPE_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
     set(CMAKE_CXX_COMPILER_LAUNCHER "${FUSESCOPE_CCACHE}")
+    set(CMAKE_CUDA_COMPILER_LAUNCHER "${FUSESCOPE_CCACHE}")
 endif()
 
-# A pool for files that need gigabytes to compile: one at a time, whatever -j says.
-set_property(GLOBAL APPEND PROPERTY JOB_POOLS heavy=1)
+# A pool for files that need gigabytes to compile (CUDA, Torch): three gigabytes each, whatever -j says.
+cmake_host_system_information(RESULT memory QUERY TOTAL_PHYSICAL_MEMORY)
+math(EXPR heavy_jobs "${memory} / 3072")
+if(heavy_jobs LESS 1)
+    set(heavy_jobs 1)
+endif()
+set_property(GLOBAL APPEND PROPERTY JOB_POOLS heavy=${heavy_jobs})
 
 add_library(fusescope_flags INTERFACE)
 target_compile_features(fusescope_flags INTERFACE cxx_std_20)

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Second half of a sum over all rows (gradients of weights): the blocks of the first kernel leave partial sums in fp32,
+// this one adds them in the order of the blocks and rounds once. No atomics, so repeated runs agree bit for bit.
+#pragma once
+
+#include "kernels/common/error.h"
+#include "kernels/common/vector_io.cuh"
+
+#include <cuda_runtime_api.h>
+
+namespace fusescope::kernels {
+
+constexpr int columnSumColumns = 32, columnSumLanes = 16;
+
+/// out[c] = sum over b of partial[b][c]; partial is [blocks][width].
+template <class W>
+__global__ void __launch_bounds__(512) sumColumns(const float* partial, int blocks, int64_t width, W* out) {
+    __shared__ float scratch[columnSumLanes][columnSumColumns];
+    const int64_t column = int64_t(blockIdx.x) * columnSumColumns + threadIdx.x;
+    float sum = 0.f;
+    if (column < width)
+        for (int b = threadIdx.y; b < blocks; b += columnSumLanes) sum += partial[b * width + column];
+    scratch[threadIdx.y][threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.y != 0 || column >= width) return;
+    for (int i = 1; i < columnSumLanes; ++i) sum += scratch[i][threadIdx.x];
+    out[column] = fromFloat<W>(sum);
+}
+
+template <class W>
+FsStatus launchSumColumns(const float* partial, int blocks, int64_t width, W* out, cudaStream_t stream) {
+    const unsigned grid = unsigned((width + columnSumColumns - 1) / columnSumColumns);
+    sumColumns<W><<<grid, dim3(columnSumColumns, columnSumLanes), 0, stream>>>(partial, blocks, width, out);
+    return checkLaunch("sum over rows");
+}
+
+} // namespace fusescope::kernels

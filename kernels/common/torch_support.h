@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Between Torch tensors and the C interface. Used by the <op>_torch.cpp files alone.
+#pragma once
+
+#include "kernels/common/abi.h"
+
+#include <ATen/ATen.h>
+#include <optional>
+
+namespace fusescope::kernels {
+
+FsDtype dtypeOf(const at::Tensor& t, const char* name);
+
+inline FsRounding roundingOf(bool fast) { return fast ? FS_ROUND_ONCE : FS_ROUND_AS_FRAMEWORK; }
+
+/// The tensor as rows of its last dimension: the elements of a row side by side, the rows at no more than two levels of
+/// strides. Nothing when its strides cannot be said so.
+std::optional<FsRows> rowsOf(const at::Tensor& t);
+
+/// The tensor, or a contiguous copy of it where rowsOf() has no answer. Keep the tensor as long as the rows.
+struct RowTensor {
+    explicit RowTensor(const at::Tensor& t);
+    at::Tensor tensor;
+    FsRows rows;
+};
+
+/// Torch's error with the sentence of the failed call.
+void checkCall(FsStatus status);
+
+/// Scratch memory from Torch's allocator (undefined for 0 bytes).
+at::Tensor workspaceOf(size_t bytes, const at::Tensor& like);
+
+inline void* dataOrNull(const at::Tensor& t) { return t.defined() ? t.data_ptr() : nullptr; }
+
+/// The current stream of the tensor's device.
+FsStream streamOf(const at::Tensor& t);
+
+/// A contiguous fp64 copy on the CPU, for the reference implementations.
+at::Tensor asDouble(const at::Tensor& t);
+
+/// The element type that a half-precision x and an fp32 weight promote to.
+inline at::ScalarType promotedType(const at::Tensor& x, const at::Tensor& weight) {
+    return at::promote_types(x.scalar_type(), weight.scalar_type());
+}
+
+} // namespace fusescope::kernels

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements, their fp32 values, and 16-byte accesses. Memory-bound kernels reach the bus only with 16 bytes a thread,
+// several of them in flight before the first is used.
+#pragma once
+
+#include <cstdint>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+namespace fusescope::kernels {
+
+using Bf16 = __nv_bfloat16;
+using F16 = __half;
+
+__device__ __forceinline__ float toFloat(float v) { return v; }
+__device__ __forceinline__ float toFloat(F16 v) { return __half2float(v); }
+__device__ __forceinline__ float toFloat(Bf16 v) { return __bfloat162float(v); }
+
+/// Round to nearest even, as PyTorch's casts do.
+template <class T> __device__ __forceinline__ T fromFloat(float v);
+template <> __device__ __forceinline__ float fromFloat<float>(float v) { return v; }
+template <> __device__ __forceinline__ F16 fromFloat<F16>(float v) { return __float2half_rn(v); }
+template <> __device__ __forceinline__ Bf16 fromFloat<Bf16>(float v) { return __float2bfloat16_rn(v); }
+
+/// The fp32 value after a round trip through T: what the framework's next operator would read.
+template <class T> __device__ __forceinline__ float rounded(float v) { return toFloat(fromFloat<T>(v)); }
+
+/// N elements (a multiple of 16 bytes), moved in accesses of 16 bytes.
+template <class T, int N> struct alignas(16) Vec {
+    static_assert(sizeof(T) * N % 16 == 0);
+    static constexpr int pieces = int(sizeof(T)) * N / 16;
+    T e[N];
+
+    __device__ __forceinline__ uint4& piece(int i) { return reinterpret_cast<uint4*>(this)[i]; }
+    __device__ __forceinline__ const uint4& piece(int i) const { return reinterpret_cast<const uint4*>(this)[i]; }
+};
+
+/// Elements of T in 16 bytes.
+template <class T> inline constexpr int vecWidth = 16 / int(sizeof(T));
+
+/// Loads what this kernel reads once: it shall not push others out of L1.
+template <int N, class T> __device__ __forceinline__ Vec<T, N> loadOnce(const T* p) {
+    Vec<T, N> v;
+#pragma unroll
+    for (int i = 0; i < v.pieces; ++i) {
+        uint4& raw = v.piece(i);
+        asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];"
+                     : "=r"(raw.x), "=r"(raw.y), "=r"(raw.z), "=r"(raw.w)
+                     : "l"(reinterpret_cast<const uint4*>(p) + i));
+    }
+    return v;
+}
+
+/// Loads what other blocks read too (weights, rotary tables).
+template <int N, class T> __device__ __forceinline__ Vec<T, N> loadShared(const T* p) {
+    Vec<T, N> v;
+#pragma unroll
+    for (int i = 0; i < v.pieces; ++i) v.piece(i) = __ldg(reinterpret_cast<const uint4*>(p) + i);
+    return v;
+}
+
+template <int N, class T> __device__ __forceinline__ void store(T* p, const Vec<T, N>& v) {
+#pragma unroll
+    for (int i = 0; i < v.pieces; ++i) reinterpret_cast<uint4*>(p)[i] = v.piece(i);
+}
+
+} // namespace fusescope::kernels
