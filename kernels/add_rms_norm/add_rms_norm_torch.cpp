@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// torch.ops.fusescope.add_rms_norm(x, residual, weight, eps, fast) -> (y, sum): CUDA, CPU (the fp64 reference), Meta and
+// Autograd.
+#include "kernels/add_rms_norm/add_rms_norm.h"
+#include "kernels/add_rms_norm/add_rms_norm_ref.h"
+#include "kernels/common/torch_support.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/library.h>
+
+namespace fusescope::kernels {
+namespace {
+
+using at::Tensor;
+using Pair = std::tuple<Tensor, Tensor>;
+using Triple = std::tuple<Tensor, Tensor, Tensor>;
+
+Triple outputsOfForward(const Tensor& x, const Tensor& residual, const Tensor& weight) {
+    TORCH_CHECK(x.dim() >= 1, "add_rms_norm: expected x with at least one dimension");
+    TORCH_CHECK(x.sym_sizes() == residual.sym_sizes() && x.scalar_type() == residual.scalar_type(),
+                "add_rms_norm: expected residual like x (", x.sym_sizes(), ", ", x.scalar_type(), "), found ",
+                residual.sym_sizes(), ", ", residual.scalar_type());
+    TORCH_CHECK(weight.dim() == 1 && weight.sym_size(0) == x.sym_size(-1),
+                "add_rms_norm: expected weight of shape [", x.sym_size(-1), "], found ", weight.sym_sizes());
+    c10::SymDimVector rows(x.sym_sizes().begin(), x.sym_sizes().end() - 1);
+    return {at::empty_symint(x.sym_sizes(), x.options().dtype(promotedType(x, weight))),
+            at::empty_symint(x.sym_sizes(), x.options()),
+            at::empty_symint(rows, x.options().dtype(at::kFloat))};
+}
+
+Pair outputsOfBackward(const Tensor& sum, const Tensor& weight) {
+    return {at::empty_symint(sum.sym_sizes(), sum.options()), at::empty_symint(weight.sym_sizes(), weight.options())};
+}
+
+Triple forwardCuda(const Tensor& x, const Tensor& residual, const Tensor& weight, double eps, bool fast) {
+    const c10::cuda::CUDAGuard guard(x.device());
+    auto [y, sum, rstd] = outputsOfForward(x, residual, weight);
+    const RowTensor rows(x), rowsResidual(residual);
+    const Tensor w = weight.contiguous();
+    FsAddRmsNormForward call{};
+    call.x = rows.rows;
+    call.residual = rowsResidual.rows;
+    call.sum = *rowsOf(sum);
+    call.y = *rowsOf(y);
+    call.weight = w.data_ptr();
+    call.rstd = rstd.data_ptr<float>();
+    call.width = x.size(-1);
+    call.dtype = dtypeOf(x, "x");
+    call.weight_dtype = dtypeOf(w, "weight");
+    call.eps = eps;
+    call.rounding = roundingOf(fast);
+    checkCall(fusescope_add_rms_norm_forward(&call, streamOf(x)));
+    return {y, sum, rstd};
+}
+
+Pair backwardCuda(const Tensor& dy, const Tensor& dsum, const Tensor& sum, const Tensor& weight, const Tensor& rstd,
+                  double, bool fast) {
+    const c10::cuda::CUDAGuard guard(sum.device());
+    auto [dx, dweight] = outputsOfBackward(sum, weight);
+    const RowTensor rows(sum), rowsDy(dy.to(promotedType(sum, weight))), rowsDsum(dsum.to(sum.scalar_type()));
+    const Tensor w = weight.contiguous(), r = rstd.contiguous();
+    FsAddRmsNormBackward call{};
+    call.dy = rowsDy.rows;
+    call.dsum = rowsDsum.rows;
+    call.sum = rows.rows;
+    call.dx = *rowsOf(dx);
+    call.weight = w.data_ptr();
+    call.rstd = r.data_ptr<float>();
+    call.dweight = dweight.data_ptr();
+    call.width = sum.size(-1);
+    call.dtype = dtypeOf(sum, "sum");
+    call.weight_dtype = dtypeOf(w, "weight");
+    call.rounding = roundingOf(fast);
+    size_t bytes = 0;
+    checkCall(fusescope_add_rms_norm_backward_workspace(&call, &bytes));
+    const Tensor workspace = workspaceOf(bytes, sum);
+    checkCall(fusescope_add_rms_norm_backward(&call, dataOrNull(workspace), bytes, streamOf(sum)));
+    return {dx, dweight};
+}
+
+Triple forwardCpu(const Tensor& x, const Tensor& residual, const Tensor& weight, double eps, bool) {
+    auto [y, sum, rstd] = outputsOfForward(x, residual, weight);
+    const Tensor x64 = asDouble(x), residual64 = asDouble(residual), w64 = asDouble(weight);
+    const Tensor sum64 = at::empty_like(x64), y64 = at::empty_like(x64);
+    reference::addRmsNormForward(x64.data_ptr<double>(), residual64.data_ptr<double>(), w64.data_ptr<double>(), eps,
+                                 rstd.numel(), x.size(-1), sum64.data_ptr<double>(), y64.data_ptr<double>());
+    if (rstd.numel() > 0) rstd.copy_((sum64.square().mean(-1) + eps).rsqrt());
+    return {y.copy_(y64), sum.copy_(sum64), rstd};
+}
+
+Pair backwardCpu(const Tensor& dy, const Tensor& dsum, const Tensor& sum, const Tensor& weight, const Tensor& rstd,
+                 double eps, bool) {
+    auto [dx, dweight] = outputsOfBackward(sum, weight);
+    const Tensor dy64 = asDouble(dy), dsum64 = asDouble(dsum), sum64 = asDouble(sum), w64 = asDouble(weight);
+    const Tensor dx64 = at::empty_like(sum64), dw64 = at::empty_like(w64);
+    reference::addRmsNormBackward(dy64.data_ptr<double>(), dsum64.data_ptr<double>(), sum64.data_ptr<double>(),
+                                  w64.data_ptr<double>(), eps, rstd.numel(), sum.size(-1), dx64.data_ptr<double>(),
+                                  dw64.data_ptr<double>());
+    return {dx.copy_(dx64), dweight.copy_(dw64)};
+}
+
+Triple forwardMeta(const Tensor& x, const Tensor& residual, const Tensor& weight, double, bool) {
+    return outputsOfForward(x, residual, weight);
+}
+
+Pair backwardMeta(const Tensor&, const Tensor&, const Tensor& sum, const Tensor& weight, const Tensor&, double, bool) {
+    return outputsOfBackward(sum, weight);
+}
+
+Triple callForward(const Tensor& x, const Tensor& residual, const Tensor& weight, double eps, bool fast) {
+    static const auto op = c10::Dispatcher::singleton()
+                               .findSchemaOrThrow("fusescope::add_rms_norm_forward", "")
+                               .typed<Triple(const Tensor&, const Tensor&, const Tensor&, double, bool)>();
+    return op.call(x, residual, weight, eps, fast);
+}
+
+Pair callBackward(const Tensor& dy, const Tensor& dsum, const Tensor& sum, const Tensor& weight, const Tensor& rstd,
+                  double eps, bool fast) {
+    static const auto op = c10::Dispatcher::singleton()
+                               .findSchemaOrThrow("fusescope::add_rms_norm_backward", "")
+                               .typed<Pair(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+                                           double, bool)>();
+    return op.call(dy, dsum, sum, weight, rstd, eps, fast);
+}
+
+Pair withoutGradient(const Tensor& x, const Tensor& residual, const Tensor& weight, double eps, bool fast) {
+    auto [y, sum, rstd] = callForward(x, residual, weight, eps, fast);
+    return {y, sum};
+}
+
+struct AddRmsNorm : torch::autograd::Function<AddRmsNorm> {
+    static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context, const Tensor& x,
+                                                  const Tensor& residual, const Tensor& weight, double eps, bool fast) {
+        const at::AutoDispatchBelowADInplaceOrView guard;
+        auto [y, sum, rstd] = callForward(x, residual, weight, eps, fast);
+        context->save_for_backward({sum, weight, rstd});
+        context->saved_data["eps"] = eps;
+        context->saved_data["fast"] = fast;
+        return {y, sum};
+    }
+
+    static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                   const torch::autograd::variable_list& gradients) {
+        const auto saved = context->get_saved_variables();
+        // An output that nobody used has no gradient.
+        const Tensor dy = gradients[0].defined() ? gradients[0] : at::zeros_like(saved[0]);
+        const Tensor dsum = gradients[1].defined() ? gradients[1] : at::zeros_like(saved[0]);
+        auto [dx, dweight] = callBackward(dy, dsum, saved[0], saved[1], saved[2], context->saved_data["eps"].toDouble(),
+                                          context->saved_data["fast"].toBool());
+        return {dx, dx, dweight, {}, {}};
+    }
+};
+
+Pair withGradient(const Tensor& x, const Tensor& residual, const Tensor& weight, double eps, bool fast) {
+    const auto out = AddRmsNorm::apply(x, residual, weight, eps, fast);
+    return {out[0], out[1]};
+}
+
+TORCH_LIBRARY_FRAGMENT(fusescope, m) {
+    m.def("add_rms_norm(Tensor x, Tensor residual, Tensor weight, float eps=1e-6, bool fast=False)"
+          " -> (Tensor y, Tensor sum)");
+    m.def("add_rms_norm_forward(Tensor x, Tensor residual, Tensor weight, float eps, bool fast)"
+          " -> (Tensor y, Tensor sum, Tensor rstd)");
+    m.def("add_rms_norm_backward(Tensor dy, Tensor dsum, Tensor sum, Tensor weight, Tensor rstd, float eps, bool fast)"
+          " -> (Tensor dx, Tensor dweight)");
+}
+TORCH_LIBRARY_IMPL(fusescope, CompositeExplicitAutograd, m) { m.impl("add_rms_norm", withoutGradient); }
+TORCH_LIBRARY_IMPL(fusescope, Autograd, m) { m.impl("add_rms_norm", withGradient); }
+TORCH_LIBRARY_IMPL(fusescope, CUDA, m) {
+    m.impl("add_rms_norm_forward", forwardCuda);
+    m.impl("add_rms_norm_backward", backwardCuda);
+}
+TORCH_LIBRARY_IMPL(fusescope, CPU, m) {
+    m.impl("add_rms_norm_forward", forwardCpu);
+    m.impl("add_rms_norm_backward", backwardCpu);
+}
+TORCH_LIBRARY_IMPL(fusescope, Meta, m) {
+    m.impl("add_rms_norm_forward", forwardMeta);
+    m.impl("add_rms_norm_backward", backwardMeta);
+}
+
+} // namespace
+} // namespace fusescope::kernels
