@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every operator beside its peers and beside a copy of the same bytes: one table, and JSON with --json.
+
+    python bench.py [--only rms_norm,swiglu] [--json OUT] [--rounds N] [--no-compile]
+"""
+import argparse
+import json
+import os
+import pathlib
+import sys
+
+import torch
+
+import peers
+import timing
+
+LIBRARY = os.environ.get("FUSESCOPE_KERNELS_LIBRARY") or str(
+    pathlib.Path(__file__).resolve().parents[2] / "build/kernels/bin/libfusescope_kernels.so")
+BF16 = torch.bfloat16
+
+
+def tensor(*shape, dtype=BF16):
+    return torch.randn(*shape, device="cuda", dtype=torch.float32).to(dtype)
+
+
+class Case:
+    """One operator at one shape: functions of the same inputs, and the bytes that one kernel must move."""
+
+    def __init__(self, op, shape, inputs, functions, forward_bytes, backward_bytes=None, gradients=None):
+        self.op, self.shape, self.inputs, self.functions = op, shape, inputs, functions
+        self.forward_bytes, self.backward_bytes, self.gradients = forward_bytes, backward_bytes, gradients
+
+
+def norm_case(op, rows, width):
+    x, weight = tensor(rows, width).requires_grad_(), torch.rand(width, device="cuda").to(BF16).requires_grad_()
+    ops, size = torch.ops.fusescope, 2 * rows * width
+    if op == "rms_norm":
+        functions = {"ours": ops.rms_norm, "ours fast": lambda x, w: ops.rms_norm(x, w, 1e-6, True),
+                     "eager": peers.rms_norm, "native": peers.native_rms_norm, "compiled": torch.compile(peers.rms_norm),
+                     "liger": peers.liger("rms_norm")}
+        return Case(op, f"{rows}x{width}", (x, weight), functions, 2 * size, 3 * size)
+    residual = tensor(rows, width).requires_grad_()
+    functions = {"ours": ops.add_rms_norm, "ours fast": lambda *a: ops.add_rms_norm(*a, 1e-6, True),
+                 "eager": peers.add_rms_norm, "compiled": torch.compile(peers.add_rms_norm)}
+    return Case(op, f"{rows}x{width}", (x, residual, weight), functions, 4 * size, 4 * size)
+
+
+def swiglu_case(rows, width):
+    ops, size = torch.ops.fusescope, 2 * rows * width
+    inputs = tensor(rows, width).requires_grad_(), tensor(rows, width).requires_grad_()
+    functions = {"ours": ops.swiglu, "ours fast": lambda g, u: ops.swiglu(g, u, True), "eager": peers.swiglu,
+                 "compiled": torch.compile(peers.swiglu), "liger": peers.liger("swiglu")}
+    return Case("swiglu", f"{rows}x{width}", inputs, functions, 3 * size, 5 * size)
+
+
+def rope_case(tokens):
+    ops, size = torch.ops.fusescope, 2 * tokens * 40 * 128
+    q = tensor(1, tokens, 32, 128).transpose(1, 2).requires_grad_()
+    k = tensor(1, tokens, 8, 128).transpose(1, 2).requires_grad_()
+    cos, sin = peers.rope_tables(tokens, 128, BF16)
+    functions = {"ours": ops.rope, "eager": peers.rope, "compiled": torch.compile(peers.rope)}
+    return Case("rope", f"{tokens}", (q, k, cos, sin), functions, 2 * size, 2 * size)
+
+
+def qk_norm_rope_case(tokens):
+    ops, size = torch.ops.fusescope, 2 * tokens * 40 * 128
+    q, k = tensor(1, tokens, 32, 128).requires_grad_(), tensor(1, tokens, 8, 128).requires_grad_()
+    weights = [torch.rand(128, device="cuda").to(BF16).requires_grad_() for _ in range(2)]
+    cos, sin = peers.rope_tables(tokens, 128, BF16)
+    functions = {"ours": ops.qk_norm_rope, "ours fast": lambda *a: ops.qk_norm_rope(*a, 1e-6, True),
+                 "eager": peers.qk_norm_rope, "compiled": torch.compile(peers.qk_norm_rope)}
+    return Case("qk_norm_rope", f"{tokens}", (q, k, *weights, cos, sin), functions, 2 * size, 3 * size)
+
+
+def cases(only):
+    wanted = lambda op: hasattr(torch.ops.fusescope, op) and (not only or op in only)
+    for rows, width in ((16384, 4096), (524288, 128), (4096, 4096), (131072, 128), (4096, 1024), (512, 4096), (8, 4096), (1, 4096)):
+        if wanted("rms_norm"):
+            yield norm_case("rms_norm", rows, width)
+    for rows in (16384, 4096, 512, 8):
+        if wanted("add_rms_norm"):
+            yield norm_case("add_rms_norm", rows, 4096)
+    for rows in (16384, 4096, 512, 8):
+        if wanted("swiglu"):
+            yield swiglu_case(rows, 12288)
+    for tokens in (16384, 4096, 512, 8):
+        if wanted("rope"):
+            yield rope_case(tokens)
+    for tokens in (16384, 4096, 512, 8):
+        if wanted("qk_norm_rope"):
+            yield qk_norm_rope_case(tokens)
+
+
+def run_case(case, rounds, without):
+    functions = {n: f for n, f in case.functions.items() if f is not None and n not in without}
+    forward, backward = {}, {}
+    leaves = [t for t in case.inputs if t.requires_grad]
+    for name, function in functions.items():
+        def run(function=function):
+            with torch.no_grad():
+                return function(*case.inputs)
+        forward[name] = run
+        out = function(*case.inputs)
+        out = out if isinstance(out, (tuple, list)) else (out,)
+        gradients = [torch.randn_like(o) for o in out]
+        backward[name] = lambda out=out, g=gradients: torch.autograd.grad(out, leaves, g, retain_graph=True)
+    rows = []
+    for direction, candidates, size in (("forward", forward, case.forward_bytes), ("backward", backward, case.backward_bytes)):
+        if size is None:
+            continue
+        times = timing.compare({"copy": timing.copy_of(size), **candidates}, rounds)
+        rows.append({"op": case.op, "shape": case.shape, "direction": direction, "bytes": size,
+                     "us": {n: round(t[0], 2) for n, t in times.items()},
+                     "p10_p90_us": {n: (round(t[1], 2), round(t[2], 2)) for n, t in times.items()}})
+    return rows
+
+
+def print_table(rows):
+    names = []
+    for row in rows:
+        names += [n for n in row["us"] if n not in names]
+    print(f"{'op':<22}{'shape':<14}{'':<10}" + "".join(f"{n:>11}" for n in names) + f"{'of copy':>9}{'TB/s':>7}")
+    for row in rows:
+        us = row["us"]
+        ours = us.get("ours")
+        line = f"{row['op']:<22}{row['shape']:<14}{row['direction']:<10}"
+        line += "".join(f"{us[n]:>11.1f}" if n in us else f"{'':>11}" for n in names)
+        if ours and row["bytes"]:
+            line += f"{us['copy'] / ours:>9.1%}{row['bytes'] / ours / 1e6:>7.2f}"
+        print(line)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only", default="")
+    parser.add_argument("--json")
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--without", default="", help="peers to leave out: eager,native,compiled,liger")
+    arguments = parser.parse_args()
+    torch.ops.load_library(LIBRARY)
+    torch.manual_seed(7)
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}; microseconds, median of {arguments.rounds}")
+    rows = []
+    for case in cases([o for o in arguments.only.split(",") if o]):
+        rows += run_case(case, arguments.rounds, arguments.without.split(","))
+        torch._dynamo.reset()
+    print_table(rows)
+    if arguments.json:
+        pathlib.Path(arguments.json).write_text(json.dumps(rows, indent=1))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
