@@ -49,7 +49,7 @@ FsStatus Occupancy::blocksPerSm(const void* kernel, int threads, int sharedBytes
         blocks = int(known & 255);
         return FS_OK;
     }
-    if (sharedBytes > 48 * 1024) {
+    if (sharedBytes > 32 * 1024) { // 48 KB without asking, static shared memory included
         FsStatus s = check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sharedBytes),
                            "cudaFuncSetAttribute");
         if (s != FS_OK) return s;

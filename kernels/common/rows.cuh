@@ -13,8 +13,9 @@ template <class T> struct Rows {
     int64_t outerStride;
     int64_t innerStride;
 
-    __device__ __forceinline__ T* row(int64_t r) const {
-        if (inner == 1) return data + r * outerStride;
+    /// `Flat`: the caller has seen that `inner` is 1.
+    template <bool Flat = false> __device__ __forceinline__ T* row(int64_t r) const {
+        if (Flat || inner == 1) return data + r * outerStride;
         // Divisions of 64 bits cost several times those of 32.
         const int64_t o = (r | inner) >> 32 ? r / inner : int64_t(uint32_t(r) / uint32_t(inner));
         return data + o * outerStride + (r - o * inner) * innerStride;

@@ -47,60 +47,125 @@ __device__ __forceinline__ X gradient(float g, float x, float r, float c, float 
     return fromFloat<X>(d);
 }
 
-template <class X, class W, int Lanes, bool Add>
-__global__ void __launch_bounds__(256) normBackwardNarrow(Arguments<X, W> a) {
+/// scaled() of a vector.
+template <class X, class W, int N>
+__device__ __forceinline__ void scaled(const Vec<Promoted<X, W>, N>& dy, const Vec<W, N>& w, bool once, float (&g)[N]) {
+    if constexpr (std::is_same_v<X, W> && sizeof(X) == 2) {
+        if (!once) {
+            const Vec<X, N> rounded = product<X, N>(dy, w);
+#pragma unroll
+            for (int i = 0; i < N; ++i) g[i] = toFloat(rounded.e[i]);
+            return;
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < N; ++i) g[i] = scaled<X, W>(toFloat(dy.e[i]), toFloat(w.e[i]), once);
+}
+
+/// weighed() of a vector, added to `sums`.
+template <class X, class W, int N>
+__device__ __forceinline__ void addWeighed(const Vec<Promoted<X, W>, N>& dy, const Vec<X, N>& x, float r, bool once,
+                                           float (&sums)[N]) {
+    if constexpr (std::is_same_v<X, W> && sizeof(X) == 2) {
+        if (!once) {
+            float h[N];
+#pragma unroll
+            for (int i = 0; i < N; ++i) h[i] = toFloat(x.e[i]) * r;
+            const Vec<X, N> rounded = product<X, N>(dy, packed<X, N>(h));
+#pragma unroll
+            for (int i = 0; i < N; ++i) sums[i] += toFloat(rounded.e[i]);
+            return;
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < N; ++i) sums[i] += weighed<X, W>(toFloat(dy.e[i]), toFloat(x.e[i]), r, once);
+}
+
+/// gradient() of a vector.
+template <class X, int N, bool Add>
+__device__ __forceinline__ Vec<X, N> gradient(const float (&g)[N], const Vec<X, N>& x, float r, float c,
+                                              const Vec<X, N>& dsum, bool once) {
+    float d[N];
+#pragma unroll
+    for (int i = 0; i < N; ++i) d[i] = g[i] * r + toFloat(x.e[i]) * c;
+    if constexpr (Add) {
+        const Vec<X, N> rounded = packed<X, N>(d);
+#pragma unroll
+        for (int i = 0; i < N; ++i) d[i] = (once ? d[i] : toFloat(rounded.e[i])) + toFloat(dsum.e[i]);
+    }
+    return packed<X, N>(d);
+}
+
+template <class X, class W, int Lanes, int Vectors, bool Add, bool Flat>
+__global__ void __launch_bounds__(256, 2) normBackwardNarrow(Arguments<X, W> a) {
     using Y = Promoted<X, W>;
-    constexpr int n = vecWidth<X>, inFlight = 2, groupsOfBlock = 256 / Lanes;
-    __shared__ float sums[groupsOfBlock][Lanes * n];
+    constexpr int n = vecWidth<X>, inFlight = Vectors == 1 ? 2 : 1, groupsOfBlock = 256 / Lanes;
+    __shared__ float sums[groupsOfBlock][Lanes * Vectors * n];
     const int lane = threadIdx.x % Lanes;
     const int64_t group = (int64_t(blockIdx.x) * blockDim.x + threadIdx.x) / Lanes;
     const int64_t groups = int64_t(gridDim.x) * groupsOfBlock;
-    const Vec<W, n> w = loadShared<n>(a.weight + lane * n);
-    float dweight[n] = {};
+    Vec<W, n> w[Vectors];
+    float dweight[Vectors][n] = {};
+#pragma unroll
+    for (int k = 0; k < Vectors; ++k) w[k] = loadShared<n>(a.weight + (lane + k * Lanes) * n);
 
-    // The bounds of the loop are the same for all lanes of a warp: sumLanes() needs them all.
-    for (int64_t first = 0; first < a.rows; first += groups * inFlight) {
-        Vec<X, n> x[inFlight], dsum[Add ? inFlight : 1];
-        Vec<Y, n> dy[inFlight];
-        float r[inFlight];
+    struct Loaded {
+        Vec<Y, n> dy[Vectors];
+        Vec<X, n> x[Vectors], dsum[Vectors];
+        float r;
+    };
+    auto load = [&](int64_t row, Loaded& to) {
+        if (row >= a.rows) return;
+        const Y* dy = a.dy.template row<Flat>(row);
+        const X* x = a.x.template row<Flat>(row);
+        const X* dsum = Add ? a.dsum.template row<Flat>(row) : nullptr;
 #pragma unroll
-        for (int u = 0; u < inFlight; ++u) {
-            const int64_t row = first + u * groups + group;
-            if (row >= a.rows) continue;
-            dy[u] = loadOnce<n>(a.dy.row(row) + lane * n);
-            x[u] = loadOnce<n>(a.x.row(row) + lane * n);
-            if constexpr (Add) dsum[u] = loadOnce<n>(a.dsum.row(row) + lane * n);
-            r[u] = __ldg(a.rstd + row);
+        for (int k = 0; k < Vectors; ++k) {
+            to.dy[k] = loadOnce<n>(dy + (lane + k * Lanes) * n);
+            to.x[k] = loadOnce<n>(x + (lane + k * Lanes) * n);
+            if constexpr (Add) to.dsum[k] = loadOnce<n>(dsum + (lane + k * Lanes) * n);
         }
+        to.r = __ldg(a.rstd + row);
+    };
+
+    // The rows of the next round are loaded while this one's are worked on. The bounds of the loop are the same for all
+    // lanes of a warp: sumLanes() needs them all.
+    Loaded next[inFlight];
+#pragma unroll
+    for (int u = 0; u < inFlight; ++u) load(u * groups + group, next[u]);
+    for (int64_t first = 0; first < a.rows; first += groups * inFlight) {
 #pragma unroll
         for (int u = 0; u < inFlight; ++u) {
             const int64_t row = first + u * groups + group;
-            const bool inside = row < a.rows;
-            float g[n], dot = 0.f;
+            const Loaded now = next[u];
+            load(row + groups * inFlight, next[u]);
+            float g[Vectors][n], dot = 0.f;
 #pragma unroll
-            for (int i = 0; i < n; ++i) {
-                g[i] = scaled<X, W>(toFloat(dy[u].e[i]), toFloat(w.e[i]), a.once);
-                dot += g[i] * toFloat(x[u].e[i]);
+            for (int k = 0; k < Vectors; ++k) {
+                scaled<X, W, n>(now.dy[k], w[k], a.once, g[k]);
+#pragma unroll
+                for (int i = 0; i < n; ++i) dot += g[k][i] * toFloat(now.x[k].e[i]);
             }
             dot = sumLanes<Lanes>(dot);
-            if (!inside) continue;
-            const float c = -dot * r[u] * r[u] * r[u] * a.inverseWidth;
-            Vec<X, n> out;
+            if (row >= a.rows) continue;
+            const float c = -dot * now.r * now.r * now.r * a.inverseWidth;
+            X* dx = a.dx.template row<Flat>(row);
 #pragma unroll
-            for (int i = 0; i < n; ++i) {
-                const float xi = toFloat(x[u].e[i]);
-                dweight[i] += weighed<X, W>(toFloat(dy[u].e[i]), xi, r[u], a.once);
-                out.e[i] = gradient<X, Add>(g[i], xi, r[u], c, Add ? toFloat(dsum[Add ? u : 0].e[i]) : 0.f, a.once);
+            for (int k = 0; k < Vectors; ++k) {
+                addWeighed<X, W, n>(now.dy[k], now.x[k], now.r, a.once, dweight[k]);
+                store<n>(dx + (lane + k * Lanes) * n,
+                         gradient<X, n, Add>(g[k], now.x[k], now.r, c, now.dsum[k], a.once));
             }
-            store<n>(a.dx.row(row) + lane * n, out);
         }
     }
 
     if (!a.partial) return;
 #pragma unroll
-    for (int i = 0; i < n; ++i) sums[threadIdx.x / Lanes][lane * n + i] = dweight[i];
+    for (int k = 0; k < Vectors; ++k)
+#pragma unroll
+        for (int i = 0; i < n; ++i) sums[threadIdx.x / Lanes][(lane + k * Lanes) * n + i] = dweight[k][i];
     __syncthreads();
-    for (int column = threadIdx.x; column < Lanes * n; column += blockDim.x) {
+    for (int column = threadIdx.x; column < Lanes * Vectors * n; column += blockDim.x) {
         float sum = 0.f;
         for (int g = 0; g < groupsOfBlock; ++g) sum += sums[g][column];
         a.partial[blockIdx.x * a.width + column] = sum;
@@ -177,9 +242,10 @@ template <class X, class W, int Vectors, bool Add> __global__ void normBackwardB
             Vec<Y, n> dy;
             Vec<X, n> x;
             read(k, dy, x);
+            float g[n];
+            scaled<X, W, n>(dy, w[k], a.once, g);
 #pragma unroll
-            for (int i = 0; i < n; ++i)
-                dot += scaled<X, W>(toFloat(dy.e[i]), toFloat(w[k].e[i]), a.once) * toFloat(x.e[i]);
+            for (int i = 0; i < n; ++i) dot += g[i] * toFloat(x.e[i]);
         }
         dot = sumBlock(dot, scratch[flip]);
         flip ^= 1;
@@ -191,17 +257,13 @@ template <class X, class W, int Vectors, bool Add> __global__ void normBackwardB
             const int v = threadIdx.x + k * threads;
             if (v >= vectors) continue;
             Vec<Y, n> dy;
-            Vec<X, n> x, dsum, out;
+            Vec<X, n> x, dsum;
             read(k, dy, x);
             if constexpr (Add) dsum.piece(0) = slot(stage, k, ofDy + 1);
-#pragma unroll
-            for (int i = 0; i < n; ++i) {
-                const float g = scaled<X, W>(toFloat(dy.e[i]), toFloat(w[k].e[i]), a.once);
-                const float xi = toFloat(x.e[i]);
-                dweight[k][i] += weighed<X, W>(toFloat(dy.e[i]), xi, r, a.once);
-                out.e[i] = gradient<X, Add>(g, xi, r, c, Add ? toFloat(dsum.e[i]) : 0.f, a.once);
-            }
-            store<n>(dx + v * n, out);
+            float g[n];
+            scaled<X, W, n>(dy, w[k], a.once, g);
+            addWeighed<X, W, n>(dy, x, r, a.once, dweight[k]);
+            store<n>(dx + v * n, gradient<X, n, Add>(g, x, r, c, dsum, a.once));
         }
         stage = stage + 1 == stages ? 0 : stage + 1;
     }
@@ -252,7 +314,7 @@ struct Plan {
     int grid = 0;
 };
 
-constexpr int narrowBlocksPerSm = 4, plainBlocksPerSm = 4;
+constexpr int plainBlocksPerSm = 4;
 
 template <class X, class W, int Vectors, bool Add>
 FsStatus planBlock(Plan& plan, const FsAddRmsNormBackward& c, const DeviceFacts& device) {
@@ -278,6 +340,19 @@ FsStatus planBlock(Plan& plan, const FsAddRmsNormBackward& c, const DeviceFacts&
     return FS_OK;
 }
 
+template <class X, class W, int Lanes, int Vectors, bool Add>
+FsStatus planNarrow(Plan& plan, const FsAddRmsNormBackward& c, const DeviceFacts& device) {
+    static Occupancy occupancy;
+    const auto* kernel = reinterpret_cast<const void*>(normBackwardNarrow<X, W, Lanes, Vectors, Add, true>);
+    plan.kind = Plan::narrow;
+    int perSm = c.hint.blocks_per_sm;
+    if (perSm <= 0)
+        if (FsStatus s = occupancy.blocksPerSm(kernel, plan.threads, 0, perSm); s != FS_OK) return s;
+    const int64_t rowsOfBlock = plan.threads / Lanes;
+    plan.grid = persistentGrid(device, perSm, (rowCount(c.sum) + rowsOfBlock - 1) / rowsOfBlock);
+    return FS_OK;
+}
+
 template <class X, class W, bool Add>
 FsStatus planFor(Plan& plan, const FsAddRmsNormBackward& c, const DeviceFacts& device) {
     using Y = Promoted<X, W>;
@@ -287,13 +362,9 @@ FsStatus planFor(Plan& plan, const FsAddRmsNormBackward& c, const DeviceFacts& d
     const bool vectorised = c.width % n == 0 && aligned16(c.dy, sizeof(Y)) && aligned16(c.sum, sizeof(X)) &&
                             aligned16(c.dx, sizeof(X)) && aligned16(c.weight) && (!Add || aligned16(c.dsum, sizeof(X)));
     if (vectorised && c.hint.variant >= 0) {
-        if (vectors == 8 || vectors == 16 || vectors == 32) {
-            plan.kind = Plan::narrow;
-            const int64_t rowsOfBlock = plan.threads / vectors;
-            plan.grid = persistentGrid(device, c.hint.blocks_per_sm > 0 ? c.hint.blocks_per_sm : narrowBlocksPerSm,
-                                       (rows + rowsOfBlock - 1) / rowsOfBlock);
-            return FS_OK;
-        }
+        if (vectors == 8) return planNarrow<X, W, 8, 1, Add>(plan, c, device);
+        if (vectors == 16) return planNarrow<X, W, 8, 2, Add>(plan, c, device);
+        if (vectors == 32) return planNarrow<X, W, 16, 2, Add>(plan, c, device);
         int perThread = rows < 2 * device.multiprocessors ? 1 : 2;
         if (c.hint.threads > 0) perThread = int((vectors + c.hint.threads - 1) / c.hint.threads);
         if (vectors <= 1024 && perThread <= 1) return planBlock<X, W, 1, Add>(plan, c, device);
@@ -302,6 +373,15 @@ FsStatus planFor(Plan& plan, const FsAddRmsNormBackward& c, const DeviceFacts& d
     }
     plan.grid = persistentGrid(device, plainBlocksPerSm, rows);
     return FS_OK;
+}
+
+template <class X, class W, int Lanes, int Vectors, bool Add>
+void launchNarrow(const Arguments<X, W>& a, const Plan& plan, cudaStream_t stream) {
+    const bool flat = a.x.inner == 1 && a.dy.inner == 1 && a.dx.inner == 1 && (!Add || a.dsum.inner == 1);
+    if (flat)
+        normBackwardNarrow<X, W, Lanes, Vectors, Add, true><<<plan.grid, plan.threads, 0, stream>>>(a);
+    else
+        normBackwardNarrow<X, W, Lanes, Vectors, Add, false><<<plan.grid, plan.threads, 0, stream>>>(a);
 }
 
 template <class X, class W, bool Add>
@@ -322,9 +402,9 @@ FsStatus launch(const FsAddRmsNormBackward& c, const Plan& plan, float* partial,
     if (plan.grid > 0) {
         if (plan.kind == Plan::narrow) {
             const int64_t vectors = c.width / vecWidth<X>;
-            if (vectors == 8) normBackwardNarrow<X, W, 8, Add><<<plan.grid, 256, 0, stream>>>(a);
-            if (vectors == 16) normBackwardNarrow<X, W, 16, Add><<<plan.grid, 256, 0, stream>>>(a);
-            if (vectors == 32) normBackwardNarrow<X, W, 32, Add><<<plan.grid, 256, 0, stream>>>(a);
+            if (vectors == 8) launchNarrow<X, W, 8, 1, Add>(a, plan, stream);
+            if (vectors == 16) launchNarrow<X, W, 8, 2, Add>(a, plan, stream);
+            if (vectors == 32) launchNarrow<X, W, 16, 2, Add>(a, plan, stream);
         } else if (plan.kind == Plan::block) {
             if (plan.perThread == 1)
                 normBackwardBlock<X, W, 1, Add><<<plan.grid, plan.threads, plan.shared, stream>>>(a);

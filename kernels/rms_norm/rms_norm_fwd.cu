@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Forward of rms_norm and add_rms_norm. Each element is read once and written once. Three kernels:
-//  narrow  a row is one 16-byte vector of 8, 16 or 32 lanes (head_dim rows): several rows in flight a thread;
+//  narrow  a row is one or two 16-byte vectors of 8 or 16 lanes (head_dim rows): several rows in flight a thread;
 //  block   a block walks over rows; the rows to come are copied to shared memory while one is worked on;
 //  plain   any width, any alignment.
 #include "kernels/common/async_copy.cuh"
@@ -28,47 +28,83 @@ template <class X, class W> struct Arguments {
     bool once;
 };
 
+/// y of one element, for rows taken element by element.
 template <class X, class W> __device__ __forceinline__ Promoted<X, W> normed(float x, float r, float w, bool once) {
     float h = x * r;
     if (!once) h = rounded<X>(h);
     return fromFloat<Promoted<X, W>>(w * h);
 }
 
-template <class X, class W, int Lanes, bool Add> __global__ void __launch_bounds__(256) normNarrow(Arguments<X, W> a) {
-    constexpr int n = vecWidth<X>, inFlight = Add ? 2 : 4;
+/// y of a vector.
+template <class X, class W, int N>
+__device__ __forceinline__ Vec<Promoted<X, W>, N> normed(const Vec<X, N>& x, float r, const Vec<W, N>& w, bool once) {
+    float h[N];
+#pragma unroll
+    for (int i = 0; i < N; ++i) h[i] = toFloat(x.e[i]) * r;
+    if constexpr (std::is_same_v<X, W> && sizeof(X) == 2)
+        if (!once) return product<X, N>(packed<X, N>(h), w);
+#pragma unroll
+    for (int i = 0; i < N; ++i) h[i] = toFloat(w.e[i]) * (once ? h[i] : rounded<X>(h[i]));
+    return packed<Promoted<X, W>, N>(h);
+}
+
+/// x + residual, rounded to the element type; and the sum of its squares, added to `squares`.
+template <class X, int N, bool Add>
+__device__ __forceinline__ void addAndSquare(Vec<X, N>& x, const Vec<X, N>& residual, float& squares) {
+    if constexpr (Add) {
+        float sum[N];
+#pragma unroll
+        for (int i = 0; i < N; ++i) sum[i] = toFloat(x.e[i]) + toFloat(residual.e[i]);
+        x = packed<X, N>(sum);
+    }
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+        const float e = toFloat(x.e[i]);
+        squares += e * e;
+    }
+}
+
+template <class X, class W, int Lanes, int Vectors, bool Add, bool Flat>
+__global__ void __launch_bounds__(256) normNarrow(Arguments<X, W> a) {
+    constexpr int n = vecWidth<X>, inFlight = Add ? 2 : 4 / Vectors;
     const int lane = threadIdx.x % Lanes;
     const int64_t group = (int64_t(blockIdx.x) * blockDim.x + threadIdx.x) / Lanes;
     const int64_t groups = int64_t(gridDim.x) * blockDim.x / Lanes;
-    const Vec<W, n> w = loadShared<n>(a.weight + lane * n);
+    Vec<W, n> w[Vectors];
+#pragma unroll
+    for (int k = 0; k < Vectors; ++k) w[k] = loadShared<n>(a.weight + (lane + k * Lanes) * n);
 
     // The bounds of the loop are the same for all lanes of a warp: sumLanes() needs them all.
     for (int64_t first = 0; first < a.rows; first += groups * inFlight) {
-        Vec<X, n> v[inFlight], residual[Add ? inFlight : 1];
+        Vec<X, n> v[inFlight][Vectors], residual[inFlight][Vectors];
 #pragma unroll
         for (int u = 0; u < inFlight; ++u) {
             const int64_t row = first + u * groups + group;
             if (row >= a.rows) continue;
-            v[u] = loadOnce<n>(a.x.row(row) + lane * n);
-            if constexpr (Add) residual[u] = loadOnce<n>(a.residual.row(row) + lane * n);
+            const X* x = a.x.template row<Flat>(row);
+#pragma unroll
+            for (int k = 0; k < Vectors; ++k) v[u][k] = loadOnce<n>(x + (lane + k * Lanes) * n);
+            if constexpr (Add) {
+                const X* other = a.residual.template row<Flat>(row);
+#pragma unroll
+                for (int k = 0; k < Vectors; ++k) residual[u][k] = loadOnce<n>(other + (lane + k * Lanes) * n);
+            }
         }
 #pragma unroll
         for (int u = 0; u < inFlight; ++u) {
             const int64_t row = first + u * groups + group;
-            const bool inside = row < a.rows;
             float squares = 0.f;
 #pragma unroll
-            for (int i = 0; i < n; ++i) {
-                if constexpr (Add) v[u].e[i] = fromFloat<X>(toFloat(v[u].e[i]) + toFloat(residual[u].e[i]));
-                const float e = toFloat(v[u].e[i]);
-                squares += e * e;
-            }
+            for (int k = 0; k < Vectors; ++k) addAndSquare<X, n, Add>(v[u][k], residual[u][k], squares);
             const float r = rsqrtf(sumLanes<Lanes>(squares) * a.inverseWidth + a.eps);
-            if (!inside) continue;
-            Vec<Promoted<X, W>, n> out;
+            if (row >= a.rows) continue;
+            Promoted<X, W>* y = a.y.template row<Flat>(row);
+            X* sum = Add ? a.sum.template row<Flat>(row) : nullptr;
 #pragma unroll
-            for (int i = 0; i < n; ++i) out.e[i] = normed<X, W>(toFloat(v[u].e[i]), r, toFloat(w.e[i]), a.once);
-            if constexpr (Add) store<n>(a.sum.row(row) + lane * n, v[u]);
-            store<n>(a.y.row(row) + lane * n, out);
+            for (int k = 0; k < Vectors; ++k) {
+                if constexpr (Add) store<n>(sum + (lane + k * Lanes) * n, v[u][k]);
+                store<n>(y + (lane + k * Lanes) * n, normed<X, W, n>(v[u][k], r, w[k], a.once));
+            }
             if (a.rstd && lane == 0) a.rstd[row] = r;
         }
     }
@@ -121,17 +157,9 @@ template <class X, class W, int Vectors, bool Add> __global__ void normBlock(Arg
         for (int k = 0; k < Vectors; ++k) {
             if (int(threadIdx.x) + k * threads >= vectors) continue;
             x[k].piece(0) = slot(stage, 0, k);
-            if constexpr (Add) {
-                Vec<X, n> residual;
-                residual.piece(0) = slot(stage, 1, k);
-#pragma unroll
-                for (int i = 0; i < n; ++i) x[k].e[i] = fromFloat<X>(toFloat(x[k].e[i]) + toFloat(residual.e[i]));
-            }
-#pragma unroll
-            for (int i = 0; i < n; ++i) {
-                const float e = toFloat(x[k].e[i]);
-                squares += e * e;
-            }
+            Vec<X, n> residual;
+            if constexpr (Add) residual.piece(0) = slot(stage, 1, k);
+            addAndSquare<X, n, Add>(x[k], residual, squares);
         }
         const float r = rsqrtf(sumBlock(squares, scratch[flip]) * a.inverseWidth + a.eps);
         flip ^= 1;
@@ -143,11 +171,8 @@ template <class X, class W, int Vectors, bool Add> __global__ void normBlock(Arg
         for (int k = 0; k < Vectors; ++k) {
             const int v = threadIdx.x + k * threads;
             if (v >= vectors) continue;
-            Vec<Promoted<X, W>, n> out;
-#pragma unroll
-            for (int i = 0; i < n; ++i) out.e[i] = normed<X, W>(toFloat(x[k].e[i]), r, toFloat(w[k].e[i]), a.once);
             if constexpr (Add) store<n>(sum + v * n, x[k]);
-            store<n>(y + v * n, out);
+            store<n>(y + v * n, normed<X, W, n>(x[k], r, w[k], a.once));
         }
         if (a.rstd && threadIdx.x == 0) a.rstd[row] = r;
     }
@@ -186,21 +211,28 @@ FsStatus launchPlain(const Arguments<X, W>& a, const DeviceFacts& device, cudaSt
     return checkLaunch("rms_norm forward, any width");
 }
 
-template <class X, class W, int Lanes, bool Add>
+template <class X, class W, int Lanes, int Vectors, bool Add, bool Flat>
 FsStatus launchNarrow(const Arguments<X, W>& a, const FsLaunchHint& hint, const DeviceFacts& device,
                       cudaStream_t stream) {
     static Occupancy occupancy;
+    constexpr auto kernel = normNarrow<X, W, Lanes, Vectors, Add, Flat>;
     const int threads = 256;
     int perSm = hint.blocks_per_sm;
     if (perSm <= 0)
-        if (FsStatus s =
-                occupancy.blocksPerSm(reinterpret_cast<const void*>(normNarrow<X, W, Lanes, Add>), threads, 0, perSm);
-            s != FS_OK)
+        if (FsStatus s = occupancy.blocksPerSm(reinterpret_cast<const void*>(kernel), threads, 0, perSm); s != FS_OK)
             return s;
     const int64_t rowsOfBlock = threads / Lanes;
     const int grid = persistentGrid(device, perSm, (a.rows + rowsOfBlock - 1) / rowsOfBlock);
-    normNarrow<X, W, Lanes, Add><<<grid, threads, 0, stream>>>(a);
+    kernel<<<grid, threads, 0, stream>>>(a);
     return checkLaunch("rms_norm forward, narrow rows");
+}
+
+template <class X, class W, int Lanes, int Vectors, bool Add>
+FsStatus launchNarrow(const Arguments<X, W>& a, const FsLaunchHint& hint, const DeviceFacts& device,
+                      cudaStream_t stream) {
+    const bool flat = a.x.inner == 1 && a.y.inner == 1 && (!Add || (a.residual.inner == 1 && a.sum.inner == 1));
+    return flat ? launchNarrow<X, W, Lanes, Vectors, Add, true>(a, hint, device, stream)
+                : launchNarrow<X, W, Lanes, Vectors, Add, false>(a, hint, device, stream);
 }
 
 template <class X, class W, int Vectors, bool Add>
@@ -210,6 +242,7 @@ FsStatus launchBlock(const Arguments<X, W>& a, const FsLaunchHint& hint, const D
     const int vectors = int(a.width / vecWidth<X>);
     const int threads = ((vectors + Vectors - 1) / Vectors + 31) / 32 * 32;
     const int shared = stages * (Add ? 2 : 1) * Vectors * threads * 16;
+    if (shared > device.sharedPerBlock - 1024) return launchPlain<X, W, Add>(a, device, stream);
     int perSm = 0;
     if (FsStatus s =
             occupancy.blocksPerSm(reinterpret_cast<const void*>(normBlock<X, W, Vectors, Add>), threads, shared, perSm);
@@ -245,9 +278,9 @@ FsStatus launch(const FsAddRmsNormForward& c, const DeviceFacts& device, cudaStr
                             (!Add || (aligned16(c.residual, sizeof(X)) && aligned16(c.sum, sizeof(X))));
     const int64_t vectors = c.width / n;
     if (vectorised && c.hint.variant >= 0) {
-        if (vectors == 8) return launchNarrow<X, W, 8, Add>(a, c.hint, device, stream);
-        if (vectors == 16) return launchNarrow<X, W, 16, Add>(a, c.hint, device, stream);
-        if (vectors == 32) return launchNarrow<X, W, 32, Add>(a, c.hint, device, stream);
+        if (vectors == 8) return launchNarrow<X, W, 8, 1, Add>(a, c.hint, device, stream);
+        if (vectors == 16) return launchNarrow<X, W, 8, 2, Add>(a, c.hint, device, stream);
+        if (vectors == 32) return launchNarrow<X, W, 16, 2, Add>(a, c.hint, device, stream);
         // Few rows: more threads a row, so that each waits for fewer loads. Many: fewer threads a row, so that a
         // barrier costs less and more rows are under way.
         int perThread = a.rows < 2 * device.multiprocessors ? 1 : 4;

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Swaps the operators into a transformers Qwen3ForCausalLM, one fusion at a time or together.
+
+The modules keep their parameters; only forward functions are replaced, so a state dict and an optimizer made before
+stay valid.
+"""
+import types
+
+import torch
+import torch.nn.functional as F
+from transformers.models.qwen3 import modeling_qwen3 as qwen3
+
+FUSIONS = ("rms_norm", "add_rms_norm", "qk_norm_rope", "rope", "swiglu", "linear_cross_entropy")
+
+
+def swap(model, fusions, fast=False, loss_mode="auto"):
+    """Replaces the forward functions that `fusions` names. `rms_norm` covers every norm that no other fusion takes."""
+    unknown = set(fusions) - set(FUSIONS)
+    if unknown:
+        raise ValueError(f"expected some of {FUSIONS}, found {sorted(unknown)}")
+    ops = torch.ops.fusescope
+
+    def norm(self, x):
+        return ops.rms_norm(x, self.weight, self.variance_epsilon, fast)
+
+    def mlp(self, x):
+        return self.down_proj(ops.swiglu(self.gate_proj(x), self.up_proj(x), fast))
+
+    for module in model.modules():
+        if "rms_norm" in fusions and isinstance(module, qwen3.Qwen3RMSNorm):
+            module.forward = types.MethodType(norm, module)
+        if "swiglu" in fusions and isinstance(module, qwen3.Qwen3MLP):
+            module.forward = types.MethodType(mlp, module)
+        if ("qk_norm_rope" in fusions or "rope" in fusions) and isinstance(module, qwen3.Qwen3Attention):
+            module.forward = types.MethodType(_attention("qk_norm_rope" in fusions, fast), module)
+    if "add_rms_norm" in fusions:
+        model.model.forward = types.MethodType(_layers_with_residual(fast), model.model)
+    if "linear_cross_entropy" in fusions:
+        model.forward = types.MethodType(_causal_lm(loss_mode), model)
+    return model
+
+
+def _attention(with_norm, fast):
+    ops = torch.ops.fusescope
+
+    def forward(self, hidden_states, position_embeddings, attention_mask=None, past_key_values=None, **kwargs):
+        shape = (*hidden_states.shape[:-1], -1, self.head_dim)
+        q, k = self.q_proj(hidden_states).view(shape), self.k_proj(hidden_states).view(shape)
+        v = self.v_proj(hidden_states).view(shape).transpose(1, 2)
+        cos, sin = position_embeddings
+        if with_norm:
+            q, k = ops.qk_norm_rope(q, k, self.q_norm.weight, self.k_norm.weight, cos, sin,
+                                    self.q_norm.variance_epsilon, fast)
+            q, k = q.transpose(1, 2), k.transpose(1, 2)
+        else:
+            q, k = ops.rope(self.q_norm(q).transpose(1, 2), self.k_norm(k).transpose(1, 2), cos, sin, 1, fast)
+        if past_key_values is not None:
+            k, v = past_key_values.update(k, v, self.layer_idx)
+        attend = qwen3.ALL_ATTENTION_FUNCTIONS.get_interface(self.config._attn_implementation,
+                                                             qwen3.eager_attention_forward)
+        out, weights = attend(self, q, k, v, attention_mask, dropout=0.0, scaling=self.scaling,
+                              sliding_window=self.sliding_window, **kwargs)
+        return self.o_proj(out.reshape(*hidden_states.shape[:-1], -1).contiguous()), weights
+
+    return forward
+
+
+def _layers_with_residual(fast):
+    """The decoder with every residual addition taken into the norm after it, across the borders of layers."""
+    ops = torch.ops.fusescope
+
+    def forward(self, input_ids=None, attention_mask=None, position_ids=None, inputs_embeds=None, **kwargs):
+        x = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
+        if position_ids is None:
+            position_ids = torch.arange(x.shape[1], device=x.device)[None]
+        mask = qwen3.create_causal_mask(config=self.config, inputs_embeds=x, attention_mask=attention_mask,
+                                        past_key_values=None, position_ids=position_ids)
+        tables = self.rotary_emb(x, position_ids)
+
+        def add_norm(x, residual, norm):
+            return ops.add_rms_norm(x, residual, norm.weight, norm.variance_epsilon, fast)
+
+        residual = x
+        x = self.layers[0].input_layernorm(x)
+        for i, layer in enumerate(self.layers):
+            x, _ = layer.self_attn(hidden_states=x, position_embeddings=tables, attention_mask=mask)
+            x, residual = add_norm(x, residual, layer.post_attention_layernorm)
+            x = layer.mlp(x)
+            last = i + 1 == len(self.layers)
+            x, residual = add_norm(x, residual, self.norm if last else self.layers[i + 1].input_layernorm)
+        return qwen3.BaseModelOutputWithPast(last_hidden_state=x)
+
+    return forward
+
+
+def _causal_lm(mode):
+    ops = torch.ops.fusescope
+
+    def forward(self, input_ids=None, labels=None, **kwargs):
+        x = self.model(input_ids=input_ids, **kwargs).last_hidden_state
+        labels = F.pad(labels, (0, 1), value=-100)[..., 1:].reshape(-1)
+        loss = ops.linear_cross_entropy(x.reshape(-1, x.shape[-1]), self.lm_head.weight, labels, mode=mode)
+        return qwen3.CausalLMOutputWithPast(loss=loss)
+
+    return forward
