@@ -18,8 +18,19 @@ __global__ void __launch_bounds__(512) sumColumns(const float* partial, int bloc
     __shared__ float scratch[columnSumLanes][columnSumColumns];
     const int64_t column = int64_t(blockIdx.x) * columnSumColumns + threadIdx.x;
     float sum = 0.f;
-    if (column < width)
-        for (int b = threadIdx.y; b < blocks; b += columnSumLanes) sum += partial[b * width + column];
+    if (column < width) {
+        constexpr int inFlight = 8; // the loop waits for memory, not for additions
+        for (int first = threadIdx.y; first < blocks; first += inFlight * columnSumLanes) {
+            float loaded[inFlight];
+#pragma unroll
+            for (int u = 0; u < inFlight; ++u) {
+                const int b = first + u * columnSumLanes;
+                loaded[u] = b < blocks ? __ldcg(partial + b * width + column) : 0.f;
+            }
+#pragma unroll
+            for (int u = 0; u < inFlight; ++u) sum += loaded[u];
+        }
+    }
     scratch[threadIdx.y][threadIdx.x] = sum;
     __syncthreads();
     if (threadIdx.y != 0 || column >= width) return;

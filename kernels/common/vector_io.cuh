@@ -38,16 +38,12 @@ template <class T, int N> struct alignas(16) Vec {
 /// Elements of T in 16 bytes.
 template <class T> inline constexpr int vecWidth = 16 / int(sizeof(T));
 
-/// Loads what this kernel reads once: it shall not push others out of L1.
+/// Loads what this kernel reads once, past L1 (measured on an H200: with L1::no_allocate instead, 6% of the bandwidth
+/// is lost).
 template <int N, class T> __device__ __forceinline__ Vec<T, N> loadOnce(const T* p) {
     Vec<T, N> v;
 #pragma unroll
-    for (int i = 0; i < v.pieces; ++i) {
-        uint4& raw = v.piece(i);
-        asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];"
-                     : "=r"(raw.x), "=r"(raw.y), "=r"(raw.z), "=r"(raw.w)
-                     : "l"(reinterpret_cast<const uint4*>(p) + i));
-    }
+    for (int i = 0; i < v.pieces; ++i) v.piece(i) = __ldcg(reinterpret_cast<const uint4*>(p) + i);
     return v;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Backward of rms_norm and add_rms_norm: dx in one pass over dy and x, while every block keeps the sums for dweight of
-// the rows it saw; a second kernel adds the blocks' sums. Kernels as in the forward: narrow, block, plain.
+// the rows it saw; a second kernel adds the blocks' sums. Kernels as in the forward: narrow (head_dim rows), block
+// (rows pass through shared memory, copied ahead of their use), plain (any width, any alignment).
 #include "kernels/common/async_copy.cuh"
 #include "kernels/common/checks.h"
 #include "kernels/common/column_sums.cuh"
@@ -10,6 +11,8 @@
 #include "kernels/common/rows.cuh"
 #include "kernels/rms_norm/norm_rows.h"
 #include "kernels/rms_norm/norm_types.cuh"
+
+#include <algorithm>
 
 namespace fusescope::kernels {
 namespace {
@@ -96,98 +99,74 @@ __device__ __forceinline__ Vec<X, N> gradient(const float (&g)[N], const Vec<X, 
     return packed<X, N>(d);
 }
 
-template <class X, class W, int Lanes, int Vectors, bool Add, bool Flat>
-__global__ void __launch_bounds__(256, 2) normBackwardNarrow(Arguments<X, W> a) {
+template <class X, class W, int Lanes, bool Add, bool Flat, bool Once>
+__global__ void __launch_bounds__(256, 3) normBackwardNarrow(Arguments<X, W> a) {
     using Y = Promoted<X, W>;
-    constexpr int n = vecWidth<X>, inFlight = Vectors == 1 ? 2 : 1, groupsOfBlock = 256 / Lanes;
-    __shared__ float sums[groupsOfBlock][Lanes * Vectors * n];
+    constexpr int n = vecWidth<X>, groups = 256 / Lanes;
+    __shared__ float sums[groups][Lanes * n];
     const int lane = threadIdx.x % Lanes;
-    const int64_t group = (int64_t(blockIdx.x) * blockDim.x + threadIdx.x) / Lanes;
-    const int64_t groups = int64_t(gridDim.x) * groupsOfBlock;
-    Vec<W, n> w[Vectors];
-    float dweight[Vectors][n] = {};
-#pragma unroll
-    for (int k = 0; k < Vectors; ++k) w[k] = loadShared<n>(a.weight + (lane + k * Lanes) * n);
+    const Vec<W, n> w = loadShared<n>(a.weight + lane * n);
+    float dweight[n] = {};
 
-    struct Loaded {
-        Vec<Y, n> dy[Vectors];
-        Vec<X, n> x[Vectors], dsum[Vectors];
-        float r;
-    };
-    auto load = [&](int64_t row, Loaded& to) {
-        if (row >= a.rows) return;
-        const Y* dy = a.dy.template row<Flat>(row);
-        const X* x = a.x.template row<Flat>(row);
-        const X* dsum = Add ? a.dsum.template row<Flat>(row) : nullptr;
-#pragma unroll
-        for (int k = 0; k < Vectors; ++k) {
-            to.dy[k] = loadOnce<n>(dy + (lane + k * Lanes) * n);
-            to.x[k] = loadOnce<n>(x + (lane + k * Lanes) * n);
-            if constexpr (Add) to.dsum[k] = loadOnce<n>(dsum + (lane + k * Lanes) * n);
+    // The bounds of the loop are the same for all lanes of a warp: sumLanes() needs them all.
+    for (int64_t first = int64_t(blockIdx.x) * groups; first < a.rows; first += int64_t(gridDim.x) * groups) {
+        const int64_t row = first + threadIdx.x / Lanes;
+        const bool inside = row < a.rows;
+        Vec<Y, n> dy;
+        Vec<X, n> x, dsum;
+        float r = 0.f;
+        if (inside) {
+            dy = loadOnce<n>(a.dy.template row<Flat>(row) + lane * n);
+            x = loadOnce<n>(a.x.template row<Flat>(row) + lane * n);
+            if constexpr (Add) dsum = loadOnce<n>(a.dsum.template row<Flat>(row) + lane * n);
+            r = __ldg(a.rstd + row);
         }
-        to.r = __ldg(a.rstd + row);
-    };
-
-    // The rows of the next round are loaded while this one's are worked on. The bounds of the loop are the same for all
-    // lanes of a warp: sumLanes() needs them all.
-    Loaded next[inFlight];
+        float g[n], dot = 0.f;
+        scaled<X, W, n>(dy, w, Once, g);
 #pragma unroll
-    for (int u = 0; u < inFlight; ++u) load(u * groups + group, next[u]);
-    for (int64_t first = 0; first < a.rows; first += groups * inFlight) {
-#pragma unroll
-        for (int u = 0; u < inFlight; ++u) {
-            const int64_t row = first + u * groups + group;
-            const Loaded now = next[u];
-            load(row + groups * inFlight, next[u]);
-            float g[Vectors][n], dot = 0.f;
-#pragma unroll
-            for (int k = 0; k < Vectors; ++k) {
-                scaled<X, W, n>(now.dy[k], w[k], a.once, g[k]);
-#pragma unroll
-                for (int i = 0; i < n; ++i) dot += g[k][i] * toFloat(now.x[k].e[i]);
-            }
-            dot = sumLanes<Lanes>(dot);
-            if (row >= a.rows) continue;
-            const float c = -dot * now.r * now.r * now.r * a.inverseWidth;
-            X* dx = a.dx.template row<Flat>(row);
-#pragma unroll
-            for (int k = 0; k < Vectors; ++k) {
-                addWeighed<X, W, n>(now.dy[k], now.x[k], now.r, a.once, dweight[k]);
-                store<n>(dx + (lane + k * Lanes) * n,
-                         gradient<X, n, Add>(g[k], now.x[k], now.r, c, now.dsum[k], a.once));
-            }
-        }
+        for (int i = 0; i < n; ++i) dot += g[i] * toFloat(x.e[i]);
+        dot = sumLanes<Lanes>(dot);
+        if (!inside) continue;
+        const float c = -dot * r * r * r * a.inverseWidth;
+        addWeighed<X, W, n>(dy, x, r, Once, dweight);
+        store<n>(a.dx.template row<Flat>(row) + lane * n, gradient<X, n, Add>(g, x, r, c, dsum, Once));
     }
 
     if (!a.partial) return;
 #pragma unroll
-    for (int k = 0; k < Vectors; ++k)
-#pragma unroll
-        for (int i = 0; i < n; ++i) sums[threadIdx.x / Lanes][(lane + k * Lanes) * n + i] = dweight[k][i];
+    for (int i = 0; i < n; ++i) sums[threadIdx.x / Lanes][lane * n + i] = dweight[i];
     __syncthreads();
-    for (int column = threadIdx.x; column < Lanes * Vectors * n; column += blockDim.x) {
+    for (int column = threadIdx.x; column < Lanes * n; column += blockDim.x) {
         float sum = 0.f;
-        for (int g = 0; g < groupsOfBlock; ++g) sum += sums[g][column];
+        for (int g = 0; g < groups; ++g) sum += sums[g][column];
         a.partial[blockIdx.x * a.width + column] = sum;
     }
 }
 
-constexpr int stages = 3;
+/// Rows of a group that are in shared memory: one being worked on, one on its way.
+constexpr int stages = 2;
 
 /// 16-byte pieces of dy, x and dsum that go with one vector of x.
 template <class X, class W, bool Add>
 inline constexpr int piecesOfVector = int(sizeof(Promoted<X, W>) / sizeof(X)) + (Add ? 2 : 1);
 
-template <class X, class W, int Vectors, bool Add> __global__ void normBackwardBlock(Arguments<X, W> a) {
+/// Threads of a block: all the registers of a multiprocessor, since one block fills it.
+template <int Vectors> inline constexpr int blockThreads = Vectors == 4 ? 512 : Vectors == 2 ? 768 : 1024;
+
+/// A block fills a multiprocessor and consists of groups of `groupThreads` threads, each with a row of its own and a
+/// barrier of its own; their sums for dweight meet in shared memory at the end, so that few partial sums are written.
+template <class X, class W, int Vectors, bool Add>
+__global__ void __launch_bounds__(blockThreads<Vectors>, 1) normBackwardBlock(Arguments<X, W> a, int groupThreads) {
     using Y = Promoted<X, W>;
     constexpr int n = vecWidth<X>, ofDy = int(sizeof(Y) / sizeof(X)), pieces = piecesOfVector<X, W, Add>;
     extern __shared__ uint4 ring[]; // [stage][vector][piece][thread]; a thread reads only what it copied itself
     __shared__ float scratch[2][32];
-    const int threads = blockDim.x;
+    const int group = threadIdx.x / groupThreads, groups = blockDim.x / groupThreads;
+    const int t = threadIdx.x - group * groupThreads;
     const int vectors = int(a.width / n);
 
     auto slot = [&](int stage, int k, int piece) -> uint4& {
-        return ring[((stage * Vectors + k) * pieces + piece) * threads + threadIdx.x];
+        return ring[((stage * Vectors + k) * pieces + piece) * blockDim.x + threadIdx.x];
     };
     auto fetch = [&](int64_t row, int stage) {
         if (row < a.rows) {
@@ -196,7 +175,7 @@ template <class X, class W, int Vectors, bool Add> __global__ void normBackwardB
             const X* dsum = Add ? a.dsum.row(row) : nullptr;
 #pragma unroll
             for (int k = 0; k < Vectors; ++k) {
-                const int v = threadIdx.x + k * threads;
+                const int v = t + k * groupThreads;
                 if (v >= vectors) continue;
 #pragma unroll
                 for (int p = 0; p < ofDy; ++p) copyAsync16(&slot(stage, k, p), dy + v * n + p * vecWidth<Y>);
@@ -212,22 +191,21 @@ template <class X, class W, int Vectors, bool Add> __global__ void normBackwardB
     float dweight[Vectors][n];
 #pragma unroll
     for (int k = 0; k < Vectors; ++k) {
-        if (const int v = threadIdx.x + k * threads; v < vectors) w[k] = loadShared<n>(a.weight + v * n);
+        if (const int v = t + k * groupThreads; v < vectors) w[k] = loadShared<n>(a.weight + v * n);
 #pragma unroll
         for (int i = 0; i < n; ++i) dweight[k][i] = 0.f;
     }
 
-    const int64_t step = gridDim.x;
-#pragma unroll
-    for (int s = 0; s < stages - 1; ++s) fetch(blockIdx.x + s * step, s);
-    float nextR = rstdOf(blockIdx.x);
+    const int64_t first = int64_t(blockIdx.x) * groups + group, step = int64_t(gridDim.x) * groups;
+    fetch(first, 0);
+    float nextR = rstdOf(first);
 
-    int stage = 0, flip = 0;
-    for (int64_t row = blockIdx.x; row < a.rows; row += step) {
-        fetch(row + (stages - 1) * step, stage == 0 ? stages - 1 : stage - 1);
+    int stage = 0;
+    for (int64_t row = first; row < a.rows; row += step, stage ^= 1) {
+        fetch(row + step, stage ^ 1);
         const float r = nextR;
         nextR = rstdOf(row + step);
-        waitCopies<stages - 1>();
+        waitCopies<1>();
 
         auto read = [&](int k, Vec<Y, n>& dy, Vec<X, n>& x) {
 #pragma unroll
@@ -238,7 +216,7 @@ template <class X, class W, int Vectors, bool Add> __global__ void normBackwardB
         float dot = 0.f;
 #pragma unroll
         for (int k = 0; k < Vectors; ++k) {
-            if (int(threadIdx.x) + k * threads >= vectors) continue;
+            if (t + k * groupThreads >= vectors) continue;
             Vec<Y, n> dy;
             Vec<X, n> x;
             read(k, dy, x);
@@ -247,14 +225,13 @@ template <class X, class W, int Vectors, bool Add> __global__ void normBackwardB
 #pragma unroll
             for (int i = 0; i < n; ++i) dot += g[i] * toFloat(x.e[i]);
         }
-        dot = sumBlock(dot, scratch[flip]);
-        flip ^= 1;
+        dot = sumGroup(dot, t, groupThreads, group + 1, scratch[stage] + group * (groupThreads / 32));
         const float c = -dot * r * r * r * a.inverseWidth;
 
         X* dx = a.dx.row(row);
 #pragma unroll
         for (int k = 0; k < Vectors; ++k) {
-            const int v = threadIdx.x + k * threads;
+            const int v = t + k * groupThreads;
             if (v >= vectors) continue;
             Vec<Y, n> dy;
             Vec<X, n> x, dsum;
@@ -265,18 +242,26 @@ template <class X, class W, int Vectors, bool Add> __global__ void normBackwardB
             addWeighed<X, W, n>(dy, x, r, a.once, dweight[k]);
             store<n>(dx + v * n, gradient<X, n, Add>(g, x, r, c, dsum, a.once));
         }
-        stage = stage + 1 == stages ? 0 : stage + 1;
     }
 
     if (!a.partial) return;
+    waitCopies<0>();
+    __syncthreads();
+    float* sums = reinterpret_cast<float*>(ring); // [group][width], where the rows were
 #pragma unroll
     for (int k = 0; k < Vectors; ++k) {
-        const int v = threadIdx.x + k * threads;
+        const int v = t + k * groupThreads;
         if (v >= vectors) continue;
         Vec<float, n> out;
 #pragma unroll
         for (int i = 0; i < n; ++i) out.e[i] = dweight[k][i];
-        store<n>(a.partial + blockIdx.x * a.width + v * n, out);
+        store<n>(sums + group * a.width + v * n, out);
+    }
+    __syncthreads();
+    for (int column = threadIdx.x; column < int(a.width); column += blockDim.x) {
+        float sum = 0.f;
+        for (int g = 0; g < groups; ++g) sum += sums[g * a.width + column];
+        a.partial[blockIdx.x * a.width + column] = sum;
     }
 }
 
@@ -308,7 +293,8 @@ template <class X, class W, bool Add> __global__ void __launch_bounds__(256) nor
 /// What a call will launch: the workspace follows from it.
 struct Plan {
     enum Kind { narrow, block, plain } kind = plain;
-    int perThread = 0; // vectors a thread, of `block`
+    int perThread = 0;    // of `block`: vectors a thread
+    int groupThreads = 0; // of `block`
     int threads = 256;
     int shared = 0;
     int grid = 0;
@@ -316,34 +302,45 @@ struct Plan {
 
 constexpr int plainBlocksPerSm = 4;
 
+void planPlain(Plan& plan, int64_t rows, const DeviceFacts& device) {
+    plan = Plan{};
+    plan.grid = persistentGrid(device, plainBlocksPerSm, rows);
+}
+
 template <class X, class W, int Vectors, bool Add>
 FsStatus planBlock(Plan& plan, const FsAddRmsNormBackward& c, const DeviceFacts& device) {
     static Occupancy occupancy;
     const int vectors = int(c.width / vecWidth<X>);
+    const int64_t rows = rowCount(c.sum);
     plan.kind = Plan::block;
     plan.perThread = Vectors;
-    plan.threads = ((vectors + Vectors - 1) / Vectors + 31) / 32 * 32;
-    plan.shared = stages * piecesOfVector<X, W, Add> * Vectors * plan.threads * 16;
+    plan.groupThreads = ((vectors + Vectors - 1) / Vectors + 31) / 32 * 32;
+    const int sharedOfGroup = stages * piecesOfVector<X, W, Add> * Vectors * plan.groupThreads * 16;
+    // As many groups as fit (15 barriers beside the block's own), but rather one on every multiprocessor than many on
+    // one.
+    const int64_t groups = std::min<int64_t>({15, blockThreads<Vectors> / plan.groupThreads,
+                                              (device.sharedPerBlock - 1024) / sharedOfGroup,
+                                              (rows + device.multiprocessors - 1) / device.multiprocessors});
     int perSm = 0;
-    if (plan.shared <= device.sharedPerBlock - 1024)
-        if (FsStatus s = occupancy.blocksPerSm(reinterpret_cast<const void*>(normBackwardBlock<X, W, Vectors, Add>),
-                                               plan.threads, plan.shared, perSm);
-            s != FS_OK)
-            return s;
-    if (perSm == 0) { // too wide for shared memory
-        plan = Plan{};
-        plan.grid = persistentGrid(device, plainBlocksPerSm, rowCount(c.sum));
+    if (groups > 0) {
+        plan.threads = plan.groupThreads * int(groups);
+        plan.shared = std::max(sharedOfGroup * int(groups), int(groups * c.width) * int(sizeof(float)));
+        const auto* kernel = reinterpret_cast<const void*>(normBackwardBlock<X, W, Vectors, Add>);
+        if (FsStatus s = occupancy.blocksPerSm(kernel, plan.threads, plan.shared, perSm); s != FS_OK) return s;
+    }
+    if (perSm == 0) { // too wide for registers or shared memory
+        planPlain(plan, rows, device);
         return FS_OK;
     }
-    if (c.hint.blocks_per_sm > 0) perSm = c.hint.blocks_per_sm;
-    plan.grid = persistentGrid(device, perSm, rowCount(c.sum));
+    plan.grid =
+        persistentGrid(device, c.hint.blocks_per_sm > 0 ? c.hint.blocks_per_sm : 1, (rows + groups - 1) / groups);
     return FS_OK;
 }
 
-template <class X, class W, int Lanes, int Vectors, bool Add>
+template <class X, class W, int Lanes, bool Add>
 FsStatus planNarrow(Plan& plan, const FsAddRmsNormBackward& c, const DeviceFacts& device) {
     static Occupancy occupancy;
-    const auto* kernel = reinterpret_cast<const void*>(normBackwardNarrow<X, W, Lanes, Vectors, Add, true>);
+    const auto* kernel = reinterpret_cast<const void*>(normBackwardNarrow<X, W, Lanes, Add, true, false>);
     plan.kind = Plan::narrow;
     int perSm = c.hint.blocks_per_sm;
     if (perSm <= 0)
@@ -362,26 +359,30 @@ FsStatus planFor(Plan& plan, const FsAddRmsNormBackward& c, const DeviceFacts& d
     const bool vectorised = c.width % n == 0 && aligned16(c.dy, sizeof(Y)) && aligned16(c.sum, sizeof(X)) &&
                             aligned16(c.dx, sizeof(X)) && aligned16(c.weight) && (!Add || aligned16(c.dsum, sizeof(X)));
     if (vectorised && c.hint.variant >= 0) {
-        if (vectors == 8) return planNarrow<X, W, 8, 1, Add>(plan, c, device);
-        if (vectors == 16) return planNarrow<X, W, 8, 2, Add>(plan, c, device);
-        if (vectors == 32) return planNarrow<X, W, 16, 2, Add>(plan, c, device);
+        if (vectors == 8) return planNarrow<X, W, 8, Add>(plan, c, device);
+        if (vectors == 16) return planNarrow<X, W, 16, Add>(plan, c, device);
+        if (vectors == 32) return planNarrow<X, W, 32, Add>(plan, c, device);
+        // Few rows: more threads a row, so that each waits for fewer loads.
         int perThread = rows < 2 * device.multiprocessors ? 1 : 2;
         if (c.hint.threads > 0) perThread = int((vectors + c.hint.threads - 1) / c.hint.threads);
         if (vectors <= 1024 && perThread <= 1) return planBlock<X, W, 1, Add>(plan, c, device);
-        if (vectors <= 2048 && perThread <= 2) return planBlock<X, W, 2, Add>(plan, c, device);
+        if (vectors <= 1536 && perThread <= 2) return planBlock<X, W, 2, Add>(plan, c, device);
         if (vectors <= 2048) return planBlock<X, W, 4, Add>(plan, c, device);
     }
-    plan.grid = persistentGrid(device, plainBlocksPerSm, rows);
+    planPlain(plan, rows, device);
     return FS_OK;
 }
 
-template <class X, class W, int Lanes, int Vectors, bool Add>
+template <class X, class W, int Lanes, bool Add>
 void launchNarrow(const Arguments<X, W>& a, const Plan& plan, cudaStream_t stream) {
     const bool flat = a.x.inner == 1 && a.dy.inner == 1 && a.dx.inner == 1 && (!Add || a.dsum.inner == 1);
+    auto with = [&](auto flatRows, auto once) {
+        normBackwardNarrow<X, W, Lanes, Add, flatRows, once><<<plan.grid, plan.threads, 0, stream>>>(a);
+    };
     if (flat)
-        normBackwardNarrow<X, W, Lanes, Vectors, Add, true><<<plan.grid, plan.threads, 0, stream>>>(a);
+        a.once ? with(std::true_type{}, std::true_type{}) : with(std::true_type{}, std::false_type{});
     else
-        normBackwardNarrow<X, W, Lanes, Vectors, Add, false><<<plan.grid, plan.threads, 0, stream>>>(a);
+        a.once ? with(std::false_type{}, std::true_type{}) : with(std::false_type{}, std::false_type{});
 }
 
 template <class X, class W, bool Add>
@@ -402,16 +403,16 @@ FsStatus launch(const FsAddRmsNormBackward& c, const Plan& plan, float* partial,
     if (plan.grid > 0) {
         if (plan.kind == Plan::narrow) {
             const int64_t vectors = c.width / vecWidth<X>;
-            if (vectors == 8) launchNarrow<X, W, 8, 1, Add>(a, plan, stream);
-            if (vectors == 16) launchNarrow<X, W, 8, 2, Add>(a, plan, stream);
-            if (vectors == 32) launchNarrow<X, W, 16, 2, Add>(a, plan, stream);
+            if (vectors == 8) launchNarrow<X, W, 8, Add>(a, plan, stream);
+            if (vectors == 16) launchNarrow<X, W, 16, Add>(a, plan, stream);
+            if (vectors == 32) launchNarrow<X, W, 32, Add>(a, plan, stream);
         } else if (plan.kind == Plan::block) {
             if (plan.perThread == 1)
-                normBackwardBlock<X, W, 1, Add><<<plan.grid, plan.threads, plan.shared, stream>>>(a);
+                normBackwardBlock<X, W, 1, Add><<<plan.grid, plan.threads, plan.shared, stream>>>(a, plan.groupThreads);
             if (plan.perThread == 2)
-                normBackwardBlock<X, W, 2, Add><<<plan.grid, plan.threads, plan.shared, stream>>>(a);
+                normBackwardBlock<X, W, 2, Add><<<plan.grid, plan.threads, plan.shared, stream>>>(a, plan.groupThreads);
             if (plan.perThread == 4)
-                normBackwardBlock<X, W, 4, Add><<<plan.grid, plan.threads, plan.shared, stream>>>(a);
+                normBackwardBlock<X, W, 4, Add><<<plan.grid, plan.threads, plan.shared, stream>>>(a, plan.groupThreads);
         } else {
             normBackwardPlain<X, W, Add><<<plan.grid, 256, 0, stream>>>(a);
         }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Forward of rms_norm and add_rms_norm. Each element is read once and written once. Three kernels:
-//  narrow  a row is one or two 16-byte vectors of 8 or 16 lanes (head_dim rows): several rows in flight a thread;
-//  block   a block walks over rows; the rows to come are copied to shared memory while one is worked on;
-//  plain   any width, any alignment.
-#include "kernels/common/async_copy.cuh"
+//  narrow  a row is one or two 16-byte vectors of 8 or 16 lanes (head_dim rows), a block takes neighbouring rows;
+//  block   a block takes one row and keeps it in registers;
+//  plain   any width, any alignment: rows are read twice, element by element.
 #include "kernels/common/checks.h"
 #include "kernels/common/error.h"
 #include "kernels/common/launch.h"
@@ -14,6 +13,8 @@
 
 namespace fusescope::kernels {
 namespace {
+
+constexpr int64_t maxBlocks = (int64_t{1} << 31) - 1;
 
 template <class X, class W> struct Arguments {
     Rows<const X> x, residual;
@@ -64,118 +65,89 @@ __device__ __forceinline__ void addAndSquare(Vec<X, N>& x, const Vec<X, N>& resi
     }
 }
 
+/// Rows of a narrow kernel's thread: four vectors of 16 bytes under way.
+template <int Vectors, bool Add> inline constexpr int narrowRowsInFlight = 4 / Vectors / (Add ? 2 : 1);
+
 template <class X, class W, int Lanes, int Vectors, bool Add, bool Flat>
 __global__ void __launch_bounds__(256) normNarrow(Arguments<X, W> a) {
-    constexpr int n = vecWidth<X>, inFlight = Add ? 2 : 4 / Vectors;
+    constexpr int n = vecWidth<X>, groups = 256 / Lanes, inFlight = narrowRowsInFlight<Vectors, Add>;
     const int lane = threadIdx.x % Lanes;
-    const int64_t group = (int64_t(blockIdx.x) * blockDim.x + threadIdx.x) / Lanes;
-    const int64_t groups = int64_t(gridDim.x) * blockDim.x / Lanes;
+    const int64_t first = int64_t(blockIdx.x) * groups * inFlight + threadIdx.x / Lanes;
+
+    Vec<X, n> v[inFlight][Vectors], residual[inFlight][Vectors];
+#pragma unroll
+    for (int u = 0; u < inFlight; ++u) {
+        const int64_t row = first + u * groups;
+        if (row >= a.rows) continue;
+        const X* x = a.x.template row<Flat>(row);
+        const X* other = Add ? a.residual.template row<Flat>(row) : nullptr;
+#pragma unroll
+        for (int k = 0; k < Vectors; ++k) {
+            v[u][k] = loadOnce<n>(x + (lane + k * Lanes) * n);
+            if constexpr (Add) residual[u][k] = loadOnce<n>(other + (lane + k * Lanes) * n);
+        }
+    }
     Vec<W, n> w[Vectors];
 #pragma unroll
     for (int k = 0; k < Vectors; ++k) w[k] = loadShared<n>(a.weight + (lane + k * Lanes) * n);
 
-    // The bounds of the loop are the same for all lanes of a warp: sumLanes() needs them all.
-    for (int64_t first = 0; first < a.rows; first += groups * inFlight) {
-        Vec<X, n> v[inFlight][Vectors], residual[inFlight][Vectors];
 #pragma unroll
-        for (int u = 0; u < inFlight; ++u) {
-            const int64_t row = first + u * groups + group;
-            if (row >= a.rows) continue;
-            const X* x = a.x.template row<Flat>(row);
+    for (int u = 0; u < inFlight; ++u) {
+        const int64_t row = first + u * groups;
+        float squares = 0.f;
 #pragma unroll
-            for (int k = 0; k < Vectors; ++k) v[u][k] = loadOnce<n>(x + (lane + k * Lanes) * n);
-            if constexpr (Add) {
-                const X* other = a.residual.template row<Flat>(row);
+        for (int k = 0; k < Vectors; ++k) addAndSquare<X, n, Add>(v[u][k], residual[u][k], squares);
+        const float r = rsqrtf(sumLanes<Lanes>(squares) * a.inverseWidth + a.eps);
+        if (row >= a.rows) continue; // only now: sumLanes() needs all lanes of the warp
+        Promoted<X, W>* y = a.y.template row<Flat>(row);
+        X* sum = Add ? a.sum.template row<Flat>(row) : nullptr;
 #pragma unroll
-                for (int k = 0; k < Vectors; ++k) residual[u][k] = loadOnce<n>(other + (lane + k * Lanes) * n);
-            }
+        for (int k = 0; k < Vectors; ++k) {
+            if constexpr (Add) store<n>(sum + (lane + k * Lanes) * n, v[u][k]);
+            store<n>(y + (lane + k * Lanes) * n, normed<X, W, n>(v[u][k], r, w[k], a.once));
         }
-#pragma unroll
-        for (int u = 0; u < inFlight; ++u) {
-            const int64_t row = first + u * groups + group;
-            float squares = 0.f;
-#pragma unroll
-            for (int k = 0; k < Vectors; ++k) addAndSquare<X, n, Add>(v[u][k], residual[u][k], squares);
-            const float r = rsqrtf(sumLanes<Lanes>(squares) * a.inverseWidth + a.eps);
-            if (row >= a.rows) continue;
-            Promoted<X, W>* y = a.y.template row<Flat>(row);
-            X* sum = Add ? a.sum.template row<Flat>(row) : nullptr;
-#pragma unroll
-            for (int k = 0; k < Vectors; ++k) {
-                if constexpr (Add) store<n>(sum + (lane + k * Lanes) * n, v[u][k]);
-                store<n>(y + (lane + k * Lanes) * n, normed<X, W, n>(v[u][k], r, w[k], a.once));
-            }
-            if (a.rstd && lane == 0) a.rstd[row] = r;
-        }
+        if (a.rstd && lane == 0) a.rstd[row] = r;
     }
 }
 
-constexpr int stages = 3;
-
 template <class X, class W, int Vectors, bool Add> __global__ void normBlock(Arguments<X, W> a) {
-    constexpr int n = vecWidth<X>, streams = Add ? 2 : 1;
-    extern __shared__ uint4 ring[]; // [stage][stream][vector][thread]; a thread reads only what it copied itself
-    __shared__ float scratch[2][32];
+    constexpr int n = vecWidth<X>;
+    __shared__ float scratch[32];
     const int threads = blockDim.x;
     const int vectors = int(a.width / n);
+    const int64_t row = blockIdx.x;
+    const X* in = a.x.row(row);
+    const X* other = Add ? a.residual.row(row) : nullptr;
 
-    auto slot = [&](int stage, int stream, int k) -> uint4& {
-        return ring[((stage * streams + stream) * Vectors + k) * threads + threadIdx.x];
-    };
-    auto fetch = [&](int64_t row, int stage) {
-        if (row < a.rows) {
-            const X* x = a.x.row(row);
-            const X* residual = Add ? a.residual.row(row) : nullptr;
+    Vec<X, n> x[Vectors], residual[Vectors];
 #pragma unroll
-            for (int k = 0; k < Vectors; ++k) {
-                const int v = threadIdx.x + k * threads;
-                if (v >= vectors) continue;
-                copyAsync16(&slot(stage, 0, k), x + v * n);
-                if constexpr (Add) copyAsync16(&slot(stage, 1, k), residual + v * n);
-            }
-        }
-        commitCopies();
-    };
-
+    for (int k = 0; k < Vectors; ++k) {
+        const int v = threadIdx.x + k * threads;
+        if (v >= vectors) continue;
+        x[k] = loadOnce<n>(in + v * n);
+        if constexpr (Add) residual[k] = loadOnce<n>(other + v * n);
+    }
     Vec<W, n> w[Vectors];
 #pragma unroll
     for (int k = 0; k < Vectors; ++k)
         if (const int v = threadIdx.x + k * threads; v < vectors) w[k] = loadShared<n>(a.weight + v * n);
 
-    const int64_t step = gridDim.x;
+    float squares = 0.f;
 #pragma unroll
-    for (int s = 0; s < stages - 1; ++s) fetch(blockIdx.x + s * step, s);
+    for (int k = 0; k < Vectors; ++k)
+        if (int(threadIdx.x) + k * threads < vectors) addAndSquare<X, n, Add>(x[k], residual[k], squares);
+    const float r = rsqrtf(sumBlock(squares, scratch) * a.inverseWidth + a.eps);
 
-    int stage = 0, flip = 0;
-    for (int64_t row = blockIdx.x; row < a.rows; row += step) {
-        fetch(row + (stages - 1) * step, stage == 0 ? stages - 1 : stage - 1);
-        waitCopies<stages - 1>();
-
-        Vec<X, n> x[Vectors];
-        float squares = 0.f;
+    Promoted<X, W>* y = a.y.row(row);
+    X* sum = Add ? a.sum.row(row) : nullptr;
 #pragma unroll
-        for (int k = 0; k < Vectors; ++k) {
-            if (int(threadIdx.x) + k * threads >= vectors) continue;
-            x[k].piece(0) = slot(stage, 0, k);
-            Vec<X, n> residual;
-            if constexpr (Add) residual.piece(0) = slot(stage, 1, k);
-            addAndSquare<X, n, Add>(x[k], residual, squares);
-        }
-        const float r = rsqrtf(sumBlock(squares, scratch[flip]) * a.inverseWidth + a.eps);
-        flip ^= 1;
-        stage = stage + 1 == stages ? 0 : stage + 1;
-
-        Promoted<X, W>* y = a.y.row(row);
-        X* sum = Add ? a.sum.row(row) : nullptr;
-#pragma unroll
-        for (int k = 0; k < Vectors; ++k) {
-            const int v = threadIdx.x + k * threads;
-            if (v >= vectors) continue;
-            if constexpr (Add) store<n>(sum + v * n, x[k]);
-            store<n>(y + v * n, normed<X, W, n>(x[k], r, w[k], a.once));
-        }
-        if (a.rstd && threadIdx.x == 0) a.rstd[row] = r;
+    for (int k = 0; k < Vectors; ++k) {
+        const int v = threadIdx.x + k * threads;
+        if (v >= vectors) continue;
+        if constexpr (Add) store<n>(sum + v * n, x[k]);
+        store<n>(y + v * n, normed<X, W, n>(x[k], r, w[k], a.once));
     }
+    if (a.rstd && threadIdx.x == 0) a.rstd[row] = r;
 }
 
 template <class X, class W, bool Add> __global__ void __launch_bounds__(256) normPlain(Arguments<X, W> a) {
@@ -211,46 +183,22 @@ FsStatus launchPlain(const Arguments<X, W>& a, const DeviceFacts& device, cudaSt
     return checkLaunch("rms_norm forward, any width");
 }
 
-template <class X, class W, int Lanes, int Vectors, bool Add, bool Flat>
-FsStatus launchNarrow(const Arguments<X, W>& a, const FsLaunchHint& hint, const DeviceFacts& device,
-                      cudaStream_t stream) {
-    static Occupancy occupancy;
-    constexpr auto kernel = normNarrow<X, W, Lanes, Vectors, Add, Flat>;
-    const int threads = 256;
-    int perSm = hint.blocks_per_sm;
-    if (perSm <= 0)
-        if (FsStatus s = occupancy.blocksPerSm(reinterpret_cast<const void*>(kernel), threads, 0, perSm); s != FS_OK)
-            return s;
-    const int64_t rowsOfBlock = threads / Lanes;
-    const int grid = persistentGrid(device, perSm, (a.rows + rowsOfBlock - 1) / rowsOfBlock);
-    kernel<<<grid, threads, 0, stream>>>(a);
+template <class X, class W, int Lanes, int Vectors, bool Add>
+FsStatus launchNarrow(const Arguments<X, W>& a, cudaStream_t stream) {
+    const int64_t rowsOfBlock = 256 / Lanes * narrowRowsInFlight<Vectors, Add>;
+    const auto grid = unsigned((a.rows + rowsOfBlock - 1) / rowsOfBlock);
+    const bool flat = a.x.inner == 1 && a.y.inner == 1 && (!Add || (a.residual.inner == 1 && a.sum.inner == 1));
+    if (flat)
+        normNarrow<X, W, Lanes, Vectors, Add, true><<<grid, 256, 0, stream>>>(a);
+    else
+        normNarrow<X, W, Lanes, Vectors, Add, false><<<grid, 256, 0, stream>>>(a);
     return checkLaunch("rms_norm forward, narrow rows");
 }
 
-template <class X, class W, int Lanes, int Vectors, bool Add>
-FsStatus launchNarrow(const Arguments<X, W>& a, const FsLaunchHint& hint, const DeviceFacts& device,
-                      cudaStream_t stream) {
-    const bool flat = a.x.inner == 1 && a.y.inner == 1 && (!Add || (a.residual.inner == 1 && a.sum.inner == 1));
-    return flat ? launchNarrow<X, W, Lanes, Vectors, Add, true>(a, hint, device, stream)
-                : launchNarrow<X, W, Lanes, Vectors, Add, false>(a, hint, device, stream);
-}
-
-template <class X, class W, int Vectors, bool Add>
-FsStatus launchBlock(const Arguments<X, W>& a, const FsLaunchHint& hint, const DeviceFacts& device,
-                     cudaStream_t stream) {
-    static Occupancy occupancy;
+template <class X, class W, int Vectors, bool Add> FsStatus launchBlock(const Arguments<X, W>& a, cudaStream_t stream) {
     const int vectors = int(a.width / vecWidth<X>);
     const int threads = ((vectors + Vectors - 1) / Vectors + 31) / 32 * 32;
-    const int shared = stages * (Add ? 2 : 1) * Vectors * threads * 16;
-    if (shared > device.sharedPerBlock - 1024) return launchPlain<X, W, Add>(a, device, stream);
-    int perSm = 0;
-    if (FsStatus s =
-            occupancy.blocksPerSm(reinterpret_cast<const void*>(normBlock<X, W, Vectors, Add>), threads, shared, perSm);
-        s != FS_OK)
-        return s;
-    if (perSm == 0) return launchPlain<X, W, Add>(a, device, stream); // more threads than its registers allow
-    if (hint.blocks_per_sm > 0) perSm = hint.blocks_per_sm;
-    normBlock<X, W, Vectors, Add><<<persistentGrid(device, perSm, a.rows), threads, shared, stream>>>(a);
+    normBlock<X, W, Vectors, Add><<<unsigned(a.rows), threads, 0, stream>>>(a);
     return checkLaunch("rms_norm forward");
 }
 
@@ -277,17 +225,17 @@ FsStatus launch(const FsAddRmsNormForward& c, const DeviceFacts& device, cudaStr
                             aligned16(c.weight) &&
                             (!Add || (aligned16(c.residual, sizeof(X)) && aligned16(c.sum, sizeof(X))));
     const int64_t vectors = c.width / n;
-    if (vectorised && c.hint.variant >= 0) {
-        if (vectors == 8) return launchNarrow<X, W, 8, 1, Add>(a, c.hint, device, stream);
-        if (vectors == 16) return launchNarrow<X, W, 8, 2, Add>(a, c.hint, device, stream);
-        if (vectors == 32) return launchNarrow<X, W, 16, 2, Add>(a, c.hint, device, stream);
+    if (vectorised && a.rows <= maxBlocks && c.hint.variant >= 0) {
+        if (vectors == 8) return launchNarrow<X, W, 8, 1, Add>(a, stream);
+        if (vectors == 16) return launchNarrow<X, W, 8, 2, Add>(a, stream);
+        if (vectors == 32) return launchNarrow<X, W, 16, 2, Add>(a, stream);
         // Few rows: more threads a row, so that each waits for fewer loads. Many: fewer threads a row, so that a
-        // barrier costs less and more rows are under way.
+        // barrier costs less and more bytes are under way.
         int perThread = a.rows < 2 * device.multiprocessors ? 1 : 4;
         if (c.hint.threads > 0) perThread = int((vectors + c.hint.threads - 1) / c.hint.threads);
-        if (vectors <= 1024 && perThread <= 1) return launchBlock<X, W, 1, Add>(a, c.hint, device, stream);
-        if (vectors <= 2048 && perThread <= 2) return launchBlock<X, W, 2, Add>(a, c.hint, device, stream);
-        if (vectors <= 4096) return launchBlock<X, W, 4, Add>(a, c.hint, device, stream);
+        if (vectors <= 1024 && perThread <= 1) return launchBlock<X, W, 1, Add>(a, stream);
+        if (vectors <= 1024 && perThread <= 2) return launchBlock<X, W, 2, Add>(a, stream);
+        if (vectors <= 2048) return launchBlock<X, W, 4, Add>(a, stream);
     }
     return launchPlain<X, W, Add>(a, device, stream);
 }
