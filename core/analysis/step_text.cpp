@@ -53,7 +53,8 @@ std::string otherDeviceNote(const Analysis& a) {
            "; findings and plan are estimates for " + a.device.name + ", where the same step would take about " +
            formatDuration(a.plan.step_ns) +
            " now: each kernel's time scaled by the two GPUs' rooflines, idle time as "
-           "measured. No speedup may be read from the measured step and the predicted one. Steps, kernels, operators "
+           "measured (a slower GPU would hide part of it). No speedup may be read from the measured step and the "
+           "predicted one. Steps, kernels, operators "
            "and modules are as measured on " +
            a.measured_on + ".";
 }
