@@ -21,15 +21,20 @@ int run(int argc, char** argv) {
 
     cli::AnalyzeArguments analyze_args;
     std::vector<std::string> graphs;
-    std::string trace;
+    std::vector<std::string> traces;
     CLI::App* analyze = app.add_subcommand("analyze", "Analyse a trace, a model graph, or both");
     analyze->add_option("files", analyze_args.files,
                         "Traces and graphs in any order; the kind is read off the content");
-    analyze->add_option("--graph", graphs, "Model graph (.pt2)");
-    analyze->add_option("--trace", trace, "Profiler trace (.pt.trace.json, .json.gz)");
+    analyze->add_option("--graph", graphs, "Model graph (.pt2); when given more than once, the first is used");
+    analyze->add_option("--trace", traces,
+                        "Profiler trace (.pt.trace.json, .json.gz); when given more than once, the first is used");
     analyze->add_option("--device", analyze_args.device,
                         "GPU preset or JSON file (default: the one named in the trace)");
-    analyze->add_option("--step", analyze_args.step, "ProfilerStep number, last or all")->capture_default_str();
+    analyze
+        ->add_option(
+            "--step", analyze_args.step,
+            "ProfilerStep number, last or all (sums kernels and operators over all steps; findings are of the last)")
+        ->capture_default_str();
     analyze->add_option("--json", analyze_args.json, "Write the analysis as JSON; - is standard output");
     analyze->add_option("--html", analyze_args.html, "Write a self-contained HTML report");
     analyze->add_option("--md", analyze_args.markdown, "Write a Markdown summary (default: to standard output)");
@@ -48,8 +53,9 @@ int run(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        const int code = app.exit(error); // prints help, version or what is wrong
-        return code == 0 ? kExitOk : kExitUsage;
+        if (error.get_exit_code() == 0) return app.exit(error); // prints help or version
+        std::fprintf(stderr, "fusescope-cli: %s (--help lists what there is)\n", error.what());
+        return kExitUsage;
     }
     if (app.get_subcommands().empty()) {
         std::fputs("fusescope-cli: expected a command, analyze or graph (--help lists them), found none\n", stderr);
@@ -57,7 +63,7 @@ int run(int argc, char** argv) {
     }
     if (graph->parsed()) return cli::runGraph(graph_args);
     analyze_args.files.insert(analyze_args.files.end(), graphs.begin(), graphs.end());
-    if (!trace.empty()) analyze_args.files.push_back(trace);
+    analyze_args.files.insert(analyze_args.files.end(), traces.begin(), traces.end());
     if (analyze_args.files.empty()) {
         std::fputs("fusescope-cli: expected a trace or a model graph to analyse, found no file on the command line\n",
                    stderr);

@@ -19,16 +19,27 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fusescope {
 
+enum class StepBound : std::uint8_t {
+    Unknown,  // no GPU work
+    Kernels,  // the GPU is busy most of the step
+    Launches, // it waits for the CPU to launch the next work
+    Idle,     // it waits although the work has been launched
+};
+[[nodiscard]] std::string_view nameOf(StepBound bound) noexcept; // "kernels" ...
+
 struct StepStats {
     std::string name;
-    double wall_ns = 0;     // end - begin; how the borders are found: step_stats.h
-    double gpu_busy_ns = 0; // union of GPU work
-    double gpu_idle_ns = 0; // wall - busy
-    double kernel_ns = 0;   // sum of kernel durations
+    double wall_ns = 0;        // end - begin; how the borders are found: step_stats.h
+    double gpu_busy_ns = 0;    // union of GPU work
+    double gpu_idle_ns = 0;    // wall - busy
+    double kernel_ns = 0;      // sum of kernel durations
+    double launch_wait_ns = 0; // of gpu_idle_ns: the next work had not been launched yet
+    StepBound bound = StepBound::Unknown;
     std::uint32_t kernels = 0, launches = 0;
     std::int64_t begin = 0, end = 0; // ns
 };
@@ -42,8 +53,8 @@ struct KernelSummary { // analysed step(s), by kernel name
     std::vector<KernelId> kernels;
 };
 
-struct OpSummary { // analysed step, by (leaf operator, module class, direction): a row of the table, a point of the
-                   // roofline
+struct OpSummary { // analysed step, by (leaf operator, module class, direction, kind): a row of the table, a point of
+                   // the roofline
     std::string op, module_type;
     Direction direction = Direction::Other;
     OpKind kind = OpKind::Other;
@@ -79,6 +90,10 @@ struct Analysis {
 
     Link link; // link.modules is the tree that every ModuleId below refers to (graph only: the graph's)
     DeviceSpec device;
+    // The trace's GPU when `device` is another one, else "". Findings and plan are then of `device`: every measured
+    // time in them is scaled by time_factors. Steps, kernels, operators and modules stay as measured.
+    std::string measured_on;
+    std::vector<double> time_factors;       // parallel to trace->kernels; empty: nothing is scaled
     std::vector<OpCost> kernel_costs;       // parallel to trace->kernels
     std::vector<StepStats> steps;           // parallel to trace->steps; one pseudo step "all" when the trace has none
     std::int16_t step = -1;                 // the analysed one; -1 = the trace has no steps

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/analysis/other_device.h"
 #include "core/analysis/step_stats.h"
 #include "core/analysis/tables.h"
 #include "core/io/open.h"
@@ -9,11 +10,13 @@
 namespace fusescope {
 namespace {
 
-// "last", "all" or the number of a ProfilerStep.
+// "last", "all" or the number of a ProfilerStep, alone or with its name as the trace has it ("ProfilerStep#3").
 Result<std::int16_t> chooseStep(const TraceStore& trace, const std::string& wanted) {
     if (trace.steps.empty()) return std::int16_t{-1};
     const auto last = static_cast<std::int16_t>(trace.steps.size() - 1);
     if (wanted.empty() || wanted == "last" || wanted == "all") return last;
+    for (std::size_t i = 0; i < trace.steps.size(); ++i)
+        if (trace.steps[i].name == wanted) return static_cast<std::int16_t>(i);
     std::int64_t number = 0;
     const auto [end, ec] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
     if (ec == std::errc{} && end == wanted.data() + wanted.size())
@@ -64,6 +67,14 @@ Result<std::shared_ptr<Analysis>> run(TracePtr trace, GraphPtr graph, const Anal
         fusion.kernel_costs = &a.kernel_costs;
         fusion.step = a.step;
         fusion.step_ns = a.stepNs();
+        const DeviceSpec measured = deviceOfTrace(*a.trace);
+        if (measured.source == DeviceSource::Trace && !sameDevice(measured, a.device)) {
+            a.measured_on = measured.name;
+            a.time_factors = timeFactors(*a.trace, a.kernel_costs, measured, a.device);
+            const StepStats& stats = a.steps[static_cast<std::size_t>(std::max<std::int16_t>(a.step, 0))];
+            fusion.step_ns = scaledStepNs(*a.trace, a.time_factors, a.step, stats.wall_ns, stats.gpu_busy_ns);
+            fusion.time_factors = &a.time_factors;
+        }
     } else {
         a.link.modules = a.graph->modules;
         a.link.modules_from_graph = true;

@@ -2,6 +2,7 @@
 #include "core/analysis/tables.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -39,7 +40,8 @@ OpCost average(const OpCost& sum, double calls) {
 
 void fillOpTable(Analysis& analysis) {
     const TraceStore& trace = *analysis.trace;
-    using Key = std::tuple<std::string_view, std::string_view, Direction>;
+    // What the work is for is part of a row: the same operator of one module adds a mask here and rotates heads there.
+    using Key = std::tuple<std::string_view, std::string_view, Direction, OpKind>;
     std::map<Key, std::size_t> row_of;
     std::vector<OpSummary> rows;
     std::vector<std::set<CpuOpId>> calls;
@@ -52,7 +54,7 @@ void fillOpTable(Analysis& analysis) {
         const SliceId slice = trace.kernels.slice[k];
         const std::string_view module_type =
             link.module.valid() ? std::string_view(analysis.link.modules.at(link.module).type) : std::string_view();
-        const Key key(opName(trace, link, slice), module_type, link.direction);
+        const Key key(opName(trace, link, slice), module_type, link.direction, link.kind);
         const auto [it, fresh] = row_of.try_emplace(key, rows.size());
         if (fresh) {
             OpSummary& row = rows.emplace_back();
@@ -77,6 +79,9 @@ void fillOpTable(Analysis& analysis) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
         OpSummary& row = rows[i];
         row.calls = calls[i].empty() ? row.kernels_count : static_cast<std::uint32_t>(calls[i].size());
+        // An operator's cost is shared out among its kernels; the sum of the shares is whole again.
+        for (double* figure : {&row.cost.flops, &row.cost.tensor_flops, &row.cost.bytes_read, &row.cost.bytes_written})
+            *figure = std::round(*figure);
         row.coverage = row.time_ns > 0 ? covered[i] / row.time_ns : 0;
         row.bound = boundOf(average(row.cost, row.kernels_count), row.time_ns / row.kernels_count, analysis.device);
     }

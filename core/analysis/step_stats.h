@@ -4,6 +4,9 @@
 // A step on the GPU runs from its first GPU work (work belongs to the step that launched it) to the first GPU work of
 // the next step; the last step runs to the end of its GPU work or of its CPU annotation, whichever is later. So an
 // asynchronous step is not cut where the CPU ran ahead. A step without GPU work keeps the range of its CPU annotation.
+//
+// What bounds it: the kernels unless the GPU is idle for 30% of it; then the launches, if for half of the idle time the
+// next piece of work had not been launched yet.
 #pragma once
 
 #include "core/analysis/analysis.h"

@@ -71,7 +71,15 @@ std::string formatCountShort(double n) {
 }
 std::string formatMean(double n) {
     if (!(std::fabs(n) < 1e15)) return "n/a";
-    return n == std::round(n) ? formatCount(static_cast<std::int64_t>(n)) : formatSignificant(n);
+    if (n == std::round(n)) return formatCount(static_cast<std::int64_t>(n));
+    return std::fabs(n) >= 1 && std::fabs(n) < 100 ? fmt::format("{:.1f}", n) : formatSignificant(n);
+}
+std::string formatCounted(std::int64_t n, std::string_view one) {
+    return formatCount(n) + " " + std::string(one) + (n == 1 ? "" : "s");
+}
+std::string formatAverage(double n, std::string_view one) {
+    if (n == std::round(n) && std::fabs(n) < 1e15) return formatCounted(static_cast<std::int64_t>(n), one);
+    return formatMean(n) + " " + std::string(one) + "s on average";
 }
 std::string formatPercent(double share) { return formatSignificant(share * 100) + "%"; }
 

@@ -121,6 +121,12 @@ Result<DeviceSpec> deviceByName(std::string_view name_or_path) {
     return Error{ErrorCode::NotFound, "one of " + known + ", or a JSON file", "'" + path + "'", "device"};
 }
 
+bool sameDevice(const DeviceSpec& a, const DeviceSpec& b) {
+    if (a.name == b.name) return true;
+    const DeviceSpec* preset = presetOf(a.name);
+    return preset != nullptr && preset == presetOf(b.name);
+}
+
 DeviceSpec deviceOfTrace(const TraceStore& trace) {
     const std::int32_t busiest = busiestDevice(trace);
     const TraceDevice* device = trace.devices.empty() ? nullptr : &trace.devices.front();

@@ -43,6 +43,8 @@ struct DeviceSpec {
 [[nodiscard]] const std::vector<DeviceSpec>& devicePresets();
 // Preset by name or alias ("H100", "NVIDIA H200", "NVIDIA H100 80GB HBM3"), case-insensitive; or a JSON file's path.
 [[nodiscard]] Result<DeviceSpec> deviceByName(std::string_view name_or_path);
+// Whether both names mean one GPU ("NVIDIA H200 (calibrated)" and "H200").
+[[nodiscard]] bool sameDevice(const DeviceSpec& a, const DeviceSpec& b);
 // From the trace's deviceProperties; Assumed (a generic H100) when it has none that we know.
 [[nodiscard]] DeviceSpec deviceOfTrace(const TraceStore& trace);
 

@@ -204,7 +204,7 @@ DrawList drawRoofline(const Analysis& analysis, double width, double height, con
     const double legend_bottom =
         compose::drawLegend(list, legend, scale.area.left, height - 28, scale.area.right - scale.area.left);
     const std::size_t missing = analysis.ops.size() - rows.size();
-    if (missing > 0) {
+    if (missing > 0 && !rows.empty()) {
         double time = 0, all = 0;
         for (const OpSummary& op : analysis.ops) all += op.time_ns;
         time = all;
@@ -215,9 +215,9 @@ DrawList drawRoofline(const Analysis& analysis, double width, double height, con
                             scale.area.right - scale.area.left - 16);
     }
     list.height = std::max(height, legend_bottom + 8);
-    if (analysis.ops.empty())
-        compose::text(list, (scale.area.left + scale.area.right) / 2, (scale.area.top + scale.area.bottom) / 2,
-                      "Open a trace to see its operators under the roof", 13, ColourRole::TextMuted, TextAlign::Centre);
+    if (const std::string empty = rooflineEmptyText(analysis); !empty.empty())
+        compose::text(list, (scale.area.left + scale.area.right) / 2, (scale.area.top + scale.area.bottom) / 2, empty,
+                      13, ColourRole::TextMuted, TextAlign::Centre);
     return list;
 }
 

@@ -4,6 +4,8 @@
 
 #include "core/draw/draw_list.h"
 
+#include <string>
+
 namespace fusescope {
 
 struct RooflineAxes { // powers of ten that hold all points and the ridge
@@ -14,6 +16,8 @@ struct RooflineAxes { // powers of ten that hold all points and the ridge
 [[nodiscard]] double markRadius(const Analysis& analysis, std::size_t op_row);
 // Rows with known, positive FLOPs and bytes; others cannot stand on a log-log chart (say how many were left out).
 [[nodiscard]] std::vector<std::uint32_t> plottableOps(const Analysis& analysis);
+// Why no operator stands under the roof, in a sentence; "" when one does.
+[[nodiscard]] std::string rooflineEmptyText(const Analysis& analysis);
 [[nodiscard]] DrawList drawRoofline(const Analysis& analysis, double width, double height,
                                     const SelectionSets& selection);
 

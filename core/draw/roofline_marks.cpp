@@ -25,6 +25,15 @@ std::vector<std::uint32_t> plottableOps(const Analysis& analysis) {
     return rows;
 }
 
+std::string rooflineEmptyText(const Analysis& analysis) {
+    if (!plottableOps(analysis).empty()) return {};
+    if (!analysis.trace) return "Open a trace to see its operators under the roof";
+    if (analysis.ops.empty()) return "No GPU kernel ran in this step";
+    if (analysis.trace->cpu_ops.size() == 0)
+        return "The trace has no operators (record ProfilerActivity.CPU): FLOPs and bytes of its kernels are not known";
+    return "FLOPs and bytes of no operator are known (record_shapes=True records what they are computed from)";
+}
+
 double markRadius(const Analysis& analysis, std::size_t op_row) {
     constexpr double least = 3, most = 18;
     if (op_row >= analysis.ops.size()) return least;
@@ -52,9 +61,9 @@ std::string labelOf(const OpSummary& op) {
 }
 
 std::string tooltipOf(const OpSummary& op) {
-    return fmt::format("{}{}{}, {}: {}, {} calls, {} FLOP/byte, {}, {} ({} bound)", op.op,
+    return fmt::format("{}{}{}, {}: {}, {}, {} FLOP/byte, {}, {} ({} bound)", op.op,
                        op.module_type.empty() ? "" : " in ", op.module_type, nameOf(op.direction),
-                       formatDuration(op.time_ns), op.calls, formatSignificant(op.intensity()),
+                       formatDuration(op.time_ns), formatCounted(op.calls, "call"), formatSignificant(op.intensity()),
                        formatFlopRate(op.achievedFlops()), formatBandwidth(op.achievedBps()), nameOf(op.bound));
 }
 

@@ -5,11 +5,16 @@
 // whose gradient came last. Such an addition belongs to the instance when the tensor is its own: made inside it, or
 // read by several of its operators (the input of q, k and v). The addition of the residual's gradient to a norm's
 // belongs to add + norm, which made the sum, and not to the norm alone, which only reads it.
+//
+// A compiled backward is one autograd node for the whole graph, so nothing in it carries a forward operator's number.
+// There the backward of a fused form is told by its kernel's name and given out in reverse order of the forward.
 #include "core/fusion/instances.h"
+#include "core/fusion/matchers.h"
 
 #include "core/trace/op_args.h"
 
 #include <algorithm>
+#include <map>
 
 namespace fusescope::fusion {
 namespace {
@@ -86,6 +91,45 @@ void addCompiledLoss(const StepOps& step, std::vector<Draft>& drafts) {
     }
 }
 
+// Kernels whose name is that of a fused form's backward, with those launched by the same operator, go to its instances
+// in reverse order, if there are as many of the one as of the other: else whose they are cannot be told.
+void addFusedBackward(const StepOps& step, std::vector<Draft>& drafts) {
+    const TraceStore& trace = step.trace();
+    std::vector<bool> taken(trace.kernels.size(), false); // by sequence number
+    for (const Draft& draft : drafts)
+        for (const KernelId k : draft.instance.backward) taken[k.index()] = true;
+    for (std::size_t p = 0; p < kPatternCount; ++p) {
+        const CatalogEntry& entry = catalogEntry(static_cast<Pattern>(p));
+        if (entry.backward_kernels.empty()) continue;
+        std::vector<Draft*> open; // in the order of the step
+        for (Draft& draft : drafts)
+            if (draft.instance.pattern == entry.pattern && draft.instance.state == FusionState::Fused &&
+                !draft.instance.forward.empty() && draft.instance.backward.empty())
+                open.push_back(&draft);
+        if (open.empty()) continue;
+        std::map<std::uint32_t, std::vector<KernelId>> of_op;
+        std::vector<std::vector<KernelId>> units; // by time of their telling kernel
+        std::vector<CpuOpId> ops;
+        for (std::size_t k = 0; k < trace.kernels.size(); ++k) {
+            const SliceId slice = trace.kernels.slice[k];
+            const WorkLink& work = step.link().kernels[k];
+            if (!step.inStep(slice) || taken[k]) continue;
+            if (work.op.valid()) of_op[work.op.value].emplace_back(k);
+            const std::string_view name = trace.nameOf(slice);
+            const bool tells = std::any_of(entry.backward_kernels.begin(), entry.backward_kernels.end(),
+                                           [&](const std::string& glob) { return fits(name, glob); });
+            if (!tells || (work.op.valid() && !ops.empty() && ops.back() == work.op)) continue;
+            units.push_back({KernelId(k)});
+            ops.push_back(work.op);
+        }
+        if (units.size() != open.size()) continue;
+        for (std::size_t i = 0; i < units.size(); ++i) {
+            Instance& instance = open[open.size() - 1 - i]->instance;
+            instance.backward = ops[i].valid() ? of_op[ops[i].value] : units[i];
+        }
+    }
+}
+
 } // namespace
 
 void addBackward(const StepOps& step, std::vector<Draft>& drafts) {
@@ -118,6 +162,7 @@ void addBackward(const StepOps& step, std::vector<Draft>& drafts) {
         }
     }
     addCompiledLoss(step, drafts);
+    addFusedBackward(step, drafts);
     for (std::size_t d = 0; d < drafts.size(); ++d) {
         Draft& draft = drafts[d];
         if (draft.instance.pattern == Pattern::AddRmsNorm) draft.shape.residual_gradient = residual[d];

@@ -39,8 +39,9 @@ struct CatalogEntry {
     std::string change;        // what to change in one or two sentences
     std::string numerics;      // "bitwise" | "framework order" | "one rounding"
     std::vector<ExistingSolution> existing;
-    std::vector<std::string> fused_kernels; // substrings of kernel names that show it is fused already
-    std::vector<std::string> fused_ops;     // operators that are the fused form ("aten::_fused_rms_norm")
+    std::vector<std::string> fused_kernels;    // substrings of kernel names that show it is fused already
+    std::vector<std::string> fused_ops;        // operators that are the fused form ("aten::_fused_rms_norm")
+    std::vector<std::string> backward_kernels; // of the fused form's backward, where no sequence number links it
 };
 [[nodiscard]] const CatalogEntry& catalogEntry(Pattern pattern); // embedded, always there
 

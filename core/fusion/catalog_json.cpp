@@ -60,6 +60,7 @@ Result<CatalogEntry> parseCatalogEntry(std::string_view json, std::string_view w
     entry.change = textOf(object, "change");
     entry.numerics = textOf(object, "numerics");
     entry.fused_kernels = textsOf(object, "fused_kernels");
+    entry.backward_kernels = textsOf(object, "backward_kernels");
     entry.fused_ops = textsOf(object, "fused_ops");
     if (entry.title.empty() || entry.formula.empty() || entry.before.empty() || entry.after.empty() ||
         entry.change.empty())

@@ -58,9 +58,8 @@ void addCosts(const FusionInput& input, std::vector<Draft>& drafts) {
         bool first = true;
         for (const std::vector<KernelId>* side : {&instance.forward, &instance.backward}) {
             for (const KernelId k : *side) {
-                const auto dur =
-                    static_cast<double>(input.trace->slices.dur[input.trace->kernels.slice[k.index()].index()]);
-                (side == &instance.forward ? instance.forward_ns : instance.backward_ns) += std::max(0.0, dur);
+                (side == &instance.forward ? instance.forward_ns : instance.backward_ns) +=
+                    std::max(0.0, kernelNs(input, k));
                 if (input.kernel_costs != nullptr && k.index() < input.kernel_costs->size())
                     addCost(instance.now, (*input.kernel_costs)[k.index()], first);
                 first = false;

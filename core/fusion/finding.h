@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fusescope {
@@ -79,7 +80,8 @@ struct PlanPart {
 struct Plan {                          // the best set of instances that do not overlap
     std::vector<std::string> findings; // ids, by saving within the plan
     std::vector<PlanPart> parts;       // parallel to findings
-    double step_ns = 0;                // measured
+    double step_ns = 0;                // measured; on another GPU than the trace's: estimated for it
+    Range saving_ns;                   // sum over parts
     Range predicted_step_ns;
 };
 
@@ -87,14 +89,27 @@ struct FusionInput { // either of trace (with link and costs) and graph may be n
     const TraceStore* trace = nullptr;
     const Link* link = nullptr;
     const std::vector<OpCost>* kernel_costs = nullptr; // parallel to trace->kernels
+    // Parallel to trace->kernels, or null: what measured times are multiplied with, where `device` is not the GPU that
+    // the trace was recorded on.
+    const std::vector<double>* time_factors = nullptr;
     const ModelGraph* graph = nullptr;
     DeviceSpec device;
     std::int16_t step = -1; // analysed step, -1: the trace has none (all kernels are taken as one)
-    double step_ns = 0;     // wall time of that step
+    double step_ns = 0;     // wall time of that step (on `device`)
 };
 
 // Findings ranked by expected saving (already fused ones last).
 [[nodiscard]] std::vector<Finding> findFusions(const FusionInput& input);
 [[nodiscard]] Plan makePlan(const std::vector<Finding>& findings, double step_ns);
+// What the finding gives to the plan; null when it takes no part.
+[[nodiscard]] const PlanPart* planPartOf(const Plan& plan, std::string_view finding) noexcept;
+// Findings of the plan that take over instances which this one leaves to them.
+[[nodiscard]] std::vector<std::string> takenOverBy(const std::vector<Finding>& findings, const Plan& plan,
+                                                   const Finding& finding);
+// What to change in the model; "" when it is fused already.
+[[nodiscard]] const std::string& changeText(const Finding& finding);
+// Patterns that are looked for in unfused form, in the catalogue's order, and their titles in one line.
+[[nodiscard]] std::vector<Pattern> searchedPatterns();
+[[nodiscard]] std::string searchedText();
 
 } // namespace fusescope

@@ -6,10 +6,8 @@
 #include <algorithm>
 
 namespace fusescope::fusion {
-namespace {
 
-// "triton_*mean*rsqrt": the parts occur in this order.
-bool fits(std::string_view name, std::string_view glob) {
+bool fits(std::string_view name, std::string_view glob) noexcept {
     std::size_t at = 0;
     while (!glob.empty()) {
         const std::size_t star = glob.find('*');
@@ -22,6 +20,8 @@ bool fits(std::string_view name, std::string_view glob) {
     }
     return true;
 }
+
+namespace {
 
 bool isFusedOp(const CatalogEntry& entry, std::string_view op) {
     return std::find(entry.fused_ops.begin(), entry.fused_ops.end(), op) != entry.fused_ops.end();
@@ -161,32 +161,6 @@ void matchFusedForms(const StepOps& trace, Matches& out) {
         if (entry.pattern == Pattern::Optimizer) joinAll(found);
         out.found.insert(out.found.end(), found.begin(), found.end());
     }
-}
-
-Matches matchGraph(const GraphFlow& graph) {
-    Matches out;
-    matchAttention(graph, out);
-    matchRmsNorm(graph, out);
-    matchAddRmsNorm(graph, out);
-    matchRope(graph, out);
-    matchSwiGlu(graph, out);
-    matchLinearCrossEntropy(graph, out);
-    matchFusedForms(graph, out);
-    matchQkvProjection(graph, out);
-    return out;
-}
-
-Matches matchTrace(const StepOps& trace) {
-    Matches out;
-    matchAttention(trace, out);
-    matchRmsNorm(trace, out);
-    matchAddRmsNorm(trace, out);
-    matchRope(trace, out);
-    matchSwiGlu(trace, out);
-    matchLinearCrossEntropy(trace, out);
-    matchFusedForms(trace, out);
-    matchQkvProjection(trace, out);
-    return out;
 }
 
 } // namespace fusescope::fusion

@@ -19,6 +19,13 @@ struct Draft { // an instance while it is made
     int recomputed = 0;              // times the forward is run again inside the backward pass
 };
 
+// How long a kernel takes: as measured, or scaled to the device of the input where that is another one.
+[[nodiscard]] inline double kernelNs(const FusionInput& input, KernelId kernel) {
+    const auto ns = static_cast<double>(input.trace->slices.dur[input.trace->kernels.slice[kernel.index()].index()]);
+    const bool scaled = input.time_factors != nullptr && kernel.index() < input.time_factors->size();
+    return scaled ? ns * (*input.time_factors)[kernel.index()] : ns;
+}
+
 // Joins what was found. graph and trace may be null (not both); so may the matches of the one that is.
 [[nodiscard]] std::vector<Draft> joinMatches(const FusionInput& input, const GraphFlow* graph, const Matches* in_graph,
                                              const StepOps* trace, const Matches* in_trace);

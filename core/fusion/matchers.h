@@ -32,6 +32,10 @@ void matchLinearCrossEntropy(const StepOps& trace, Matches& out);
 // fused_forms.cpp: operators and kernels that are a fused form already, by the catalogue's names
 void matchFusedForms(const GraphFlow& graph, Matches& out);
 void matchFusedForms(const StepOps& trace, Matches& out);
+// "triton_*mean*rsqrt": the parts occur in a name in this order.
+[[nodiscard]] bool fits(std::string_view name, std::string_view glob) noexcept;
+// match_optimizer.cpp
+void matchOptimizer(const StepOps& trace, Matches& out); // after matchFusedForms
 
 // Every matcher in the right order.
 [[nodiscard]] Matches matchGraph(const GraphFlow& graph);

@@ -128,7 +128,7 @@ OpCode opCodeOf(std::string_view op) noexcept {
 }
 
 OpCode opCodeOfKernel(std::string_view kernel) noexcept {
-    if (kernel.substr(0, 7) == "triton_") return OpCode::Other; // compiled: known by its own name (fused_kernels.cpp)
+    if (kernel.substr(0, 7) == "triton_") return OpCode::Other; // compiled: known by its own name (fused_forms.cpp)
     for (const auto& [part, code] : kKernels)
         if (kernel.find(part) != std::string_view::npos) return code;
     return OpCode::Other;

@@ -139,7 +139,7 @@ Plan makePlan(const std::vector<Finding>& findings, double step_ns) {
 
     Plan plan;
     plan.step_ns = step_ns;
-    Range saving;
+    Range& saving = plan.saving_ns;
     for (PlanPart& part : parts) {
         saving.low += part.saving_ns.low;
         saving.expected += part.saving_ns.expected;
@@ -151,6 +151,42 @@ Plan makePlan(const std::vector<Finding>& findings, double step_ns) {
     plan.predicted_step_ns = {std::max(0.0, step_ns - saving.high), std::max(0.0, step_ns - saving.expected),
                               std::max(0.0, step_ns - saving.low)};
     return plan;
+}
+
+const PlanPart* planPartOf(const Plan& plan, std::string_view finding) noexcept {
+    const auto at = std::find_if(plan.parts.begin(), plan.parts.end(),
+                                 [&](const PlanPart& part) { return part.finding == finding; });
+    return at == plan.parts.end() ? nullptr : &*at;
+}
+
+std::vector<std::string> takenOverBy(const std::vector<Finding>& findings, const Plan& plan, const Finding& finding) {
+    const auto work = [](const Instance& instance, std::vector<std::pair<int, std::uint32_t>>& out) {
+        for (const KernelId k : instance.forward) out.emplace_back(0, k.value);
+        for (const KernelId k : instance.backward) out.emplace_back(0, k.value);
+        if (instance.forward.empty() && instance.backward.empty())
+            for (const NodeId n : instance.nodes) out.emplace_back(1, n.value);
+    };
+    const PlanPart* own = planPartOf(plan, finding.id);
+    std::vector<std::pair<int, std::uint32_t>> left;
+    for (std::size_t i = 0; i < finding.instances.size(); ++i) {
+        const bool chosen = own != nullptr && std::binary_search(own->instances.begin(), own->instances.end(), i);
+        if (!chosen) work(finding.instances[i], left);
+    }
+    std::sort(left.begin(), left.end());
+    std::vector<std::string> out;
+    for (const PlanPart& part : plan.parts) {
+        if (part.finding == finding.id) continue;
+        const auto other =
+            std::find_if(findings.begin(), findings.end(), [&](const Finding& f) { return f.id == part.finding; });
+        if (other == findings.end()) continue;
+        std::vector<std::pair<int, std::uint32_t>> theirs;
+        for (const std::uint32_t i : part.instances)
+            if (i < other->instances.size()) work(other->instances[i], theirs);
+        if (std::any_of(theirs.begin(), theirs.end(),
+                        [&](const auto& one) { return std::binary_search(left.begin(), left.end(), one); }))
+            out.push_back(part.finding);
+    }
+    return out;
 }
 
 } // namespace fusescope

@@ -29,27 +29,38 @@ std::string rateText(const DeviceSpec& device) {
 const char* const kRealised =
     "of the kernel time saved 90% (80-100%) is promised, a share fitted to measured steps of Qwen3-8B on an H200.";
 
-// What the prediction rests on, pattern by pattern.
+bool hasBackward(const Finding& finding) {
+    return std::any_of(finding.instances.begin(), finding.instances.end(),
+                       [](const Instance& i) { return !i.backward.empty(); });
+}
+
+// What the prediction rests on, pattern by pattern. Nothing is said of a backward where none is counted.
 std::string basisOf(const FusionInput& input, const Finding& finding) {
+    const bool backward = hasBackward(finding);
     switch (finding.pattern) {
     case Pattern::Attention:
-        return "Predicted at 40% of the bf16 tensor peak forward and 33% backward (27-54% and 25-42%: Flash 2 to cuDNN "
-               "as measured "
-               "on an H200), half of the products left out as causal where queries and keys are equally many.";
+        return std::string("Predicted at 40% of the bf16 tensor peak forward") +
+               (backward ? " and 33% backward (27-54% and 25-42%: Flash 2 to cuDNN as measured on an H200)"
+                         : " (27-54%: Flash 2 to cuDNN as measured on an H200)") +
+               ", half of the products left out as causal where queries and keys are equally many.";
     case Pattern::QkvProjection:
-        return "The matmul work stays; one large matmul runs at about the rate of the three now, what goes is the "
-               "second and "
-               "third read of the input and the additions of three input gradients.";
+        return std::string("The matmul work stays; one large matmul runs at about the rate of the three now, what goes "
+                           "is the second and third read of the input") +
+               (backward ? " and the additions of three input gradients." : ".");
     case Pattern::LinearCrossEntropy:
+        if (!backward)
+            return "The matmul stays; what goes is the f32 copy of the logits and the separate softmax. The low figure "
+                   "counts passes of their own for statistics and loss.";
         return "The three matmuls stay; what goes is the f32 copy of the logits, the separate softmax, its zero-filled "
-               "and cast "
-               "gradient. The low figure counts slower chunked matmuls and a weight gradient read and written for "
-               "every chunk.";
+               "and cast gradient. The low figure counts slower chunked matmuls and a weight gradient read and written "
+               "for every chunk.";
     case Pattern::RmsNorm:
     case Pattern::AddRmsNorm:
-        return "Forward predicted at 80% (50-100%) of the " + rateText(input.device) +
-               ", the backward with its weight gradient at 40% (20-90%): ready-made kernels are far from the limit "
-               "there; " +
+        return (backward ? "Forward predicted" : "Predicted") + std::string(" at 80% (50-100%) of the ") +
+               rateText(input.device) +
+               (backward ? ", the backward with its weight gradient at 40% (20-90%): ready-made kernels are far from "
+                           "the limit there; "
+                         : "; ") +
                kRealised;
     case Pattern::Rope:
         return "Predicted at 57% (40-95%) of the " + rateText(input.device) +
@@ -58,6 +69,31 @@ std::string basisOf(const FusionInput& input, const Finding& finding) {
         return "Predicted at 97% (75-100%) of the " + rateText(input.device) + ", plus 2 \xC2\xB5s a kernel; " +
                kRealised;
     }
+}
+
+// "72.2 ms", or what of it is waiting where the GPU waits for launches.
+std::string timeText(const Finding& finding) {
+    if (!(finding.idle_ns > 0)) return formatDuration(finding.time_ns) + (finding.time_estimated ? " (estimated)" : "");
+    return formatDuration(finding.time_ns) + " (" + formatDuration(finding.time_ns - finding.idle_ns) +
+           " of kernels and " + formatDuration(finding.idle_ns) + " of waiting for launches)";
+}
+
+std::string withoutShapesText(const Finding& finding) {
+    if (finding.pattern == Pattern::LinearCrossEntropy)
+        return "Shapes were not recorded (record_shapes=True): the matmul is taken to stay as it is, and one pass over "
+               "the logits to take half of the softmax's time (a quarter to all of it).";
+    if (finding.pattern == Pattern::QkvProjection)
+        return "Shapes were not recorded (record_shapes=True): the matmul work is taken to stay as it is.";
+    return "Shapes were not recorded (record_shapes=True): the fused kernel is taken to be as slow as the slowest of "
+           "the kernels it replaces.";
+}
+
+// Sentences about a fused finding: nothing in them advises what is done already.
+std::string fusedText(const Finding& finding) {
+    const std::size_t n = finding.instances.size();
+    std::string text =
+        n == 1 ? "It is fused already" : "All " + formatCount(static_cast<std::int64_t>(n)) + " are fused already";
+    return text + (finding.time_estimated ? std::string(".") : ", " + formatDuration(finding.time_ns) + " a step.");
 }
 
 } // namespace
@@ -71,6 +107,7 @@ std::size_t countWorkingNodes(const FusionInput& input, const Instance& instance
 
 Verdict verdictOf(const Finding& finding) noexcept {
     if (finding.state == FusionState::Fused) return Verdict::AlreadyFused;
+    if (finding.pattern == Pattern::Optimizer) return Verdict::Marginal; // worth a try, but nothing is predicted
     const double own = finding.time_ns > 0 ? finding.saving_ns.expected / finding.time_ns : 0;
     if (finding.time_estimated || finding.step_share <= 0) {
         if (own >= kWorthOwn) return Verdict::WorthIt;
@@ -80,11 +117,29 @@ Verdict verdictOf(const Finding& finding) noexcept {
     return finding.step_share >= kWorthStep ? Verdict::WorthIt : Verdict::Marginal;
 }
 
+std::string unseenBackward(const FusionInput& input, const Finding& finding) {
+    if (input.trace == nullptr || input.link == nullptr || finding.time_estimated || hasBackward(finding) ||
+        finding.pattern == Pattern::Optimizer)
+        return {};
+    const TraceStore& trace = *input.trace;
+    if (trace.cpu_ops.size() == 0)
+        return "The trace has no operators (record ProfilerActivity.CPU), so its backward, if there was one, could not "
+               "be told from other kernels: time and saving are those of the forward alone.";
+    bool backward = false;
+    for (std::size_t k = 0; k < trace.kernels.size() && !backward; ++k)
+        backward = input.link->kernels[k].direction == Direction::Backward &&
+                   (input.step < 0 || trace.slices.step[trace.kernels.slice[k].index()] == input.step);
+    if (!backward) return {};
+    return "Its backward could not be told from other kernels (a compiled backward is one autograd node for the whole "
+           "graph): the time is that of the forward alone.";
+}
+
 std::vector<std::string> reasonsOf(const FusionInput& input, const Finding& finding) {
     std::vector<std::string> out;
     if (finding.instances.empty()) {
-        out.push_back("Nothing matched; " + std::to_string(finding.near_misses.size()) +
-                      " place(s) look like it, see near misses.");
+        out.push_back(finding.near_misses.size() == 1
+                          ? std::string("Nothing matched; one place looks like it.")
+                          : "Nothing matched; " + std::to_string(finding.near_misses.size()) + " places look like it.");
         for (const std::string& miss : finding.near_misses) out.push_back("Near miss: " + miss + ".");
         return out;
     }
@@ -94,31 +149,31 @@ std::vector<std::string> reasonsOf(const FusionInput& input, const Finding& find
         if (!instance.note.empty()) ++notes[instance.note];
         if (instance.state == FusionState::Fused) ++fused;
     }
+    const auto instances = static_cast<std::int64_t>(finding.instances.size());
     if (finding.state == FusionState::Fused) {
-        out.push_back(
-            "All " + std::to_string(fused) + " are fused already" +
-            (finding.time_estimated ? std::string(".") : ", " + formatDuration(finding.time_ns) + " a step."));
+        out.push_back(fusedText(finding));
+    } else if (finding.pattern == Pattern::Optimizer) {
+        out.push_back("Not fused: " + formatAverage(finding.kernels_now, "kernel") + ", " + timeText(finding) +
+                      " a step. What a fused one would save is not predicted here; measure it.");
     } else {
+        const std::string now = (instances == 1 ? std::string() : formatCounted(instances, "time") + " ") +
+                                formatAverage(finding.kernels_now, "kernel");
+        if (finding.bytes_now > 0 && finding.bytes_fused > 0)
+            out.push_back(now + " move " + formatBytes(finding.bytes_now) + " a step in " + timeText(finding) + "; " +
+                          formatAverage(finding.kernels_fused, "kernel") + (instances == 1 ? "" : " each") +
+                          " would move " + formatBytes(finding.bytes_fused) + ".");
+        else if (!finding.time_estimated)
+            out.push_back(now + ", " + timeText(finding) + " a step.");
         if (fused > 0)
             out.push_back(std::to_string(fused) + " of " + std::to_string(finding.instances.size()) +
-                          " are fused already; the saving is that of the others.");
-        if (finding.bytes_now > 0 && finding.bytes_fused > 0)
-            out.push_back(std::to_string(finding.instances.size()) + " times " + formatMean(finding.kernels_now) +
-                          " kernels move " + formatBytes(finding.bytes_now) + " a step in " +
-                          formatDuration(finding.time_ns) + (finding.time_estimated ? " (estimated)" : "") + "; " +
-                          formatMean(finding.kernels_fused) + " each would move " + formatBytes(finding.bytes_fused) +
-                          ".");
+                          (fused == 1 ? " is" : " are") + " fused already; the saving is that of the others.");
         if (finding.bytes_fused > 0)
             out.push_back(basisOf(input, finding));
         else
-            out.push_back(
-                "Shapes were not recorded (record_shapes=True): the fused kernel is taken to be as slow as the slowest "
-                "of the kernels it replaces.");
+            out.push_back(withoutShapesText(finding));
         if (finding.idle_ns > 0)
-            out.push_back("The GPU waits " + formatDuration(finding.idle_ns) +
-                          " for launches between these kernels; a launch saved "
-                          "counts " +
-                          formatDuration(input.device.launch_us * 1e3) + ", never more than the wait.");
+            out.push_back("Of the waiting, a launch saved counts " + formatDuration(input.device.launch_us * 1e3) +
+                          ", never more than the wait itself.");
         if (finding.time_estimated)
             out.push_back("No trace of it: times are estimates from the roofline, forward only.");
         switch (finding.verdict) {
@@ -140,9 +195,20 @@ std::vector<std::string> reasonsOf(const FusionInput& input, const Finding& find
         case Verdict::AlreadyFused: break;
         }
     }
-    for (const auto& [note, times] : notes) out.push_back(std::to_string(times) + " x: " + note + ".");
+    if (const std::string unseen = unseenBackward(input, finding); !unseen.empty()) out.push_back(unseen);
+    for (const auto& [note, times] : notes)
+        out.push_back((finding.instances.size() == 1 ? "Note" : std::to_string(times) + " x") + ": " + note + ".");
     for (const std::string& miss : finding.near_misses) out.push_back("Near miss: " + miss + ".");
     return out;
 }
 
 } // namespace fusescope::fusion
+
+namespace fusescope {
+
+const std::string& changeText(const Finding& finding) {
+    static const std::string nothing;
+    return finding.state == FusionState::Fused ? nothing : catalogEntry(finding.pattern).change;
+}
+
+} // namespace fusescope

@@ -10,6 +10,8 @@
 namespace fusescope::fusion {
 
 [[nodiscard]] Verdict verdictOf(const Finding& finding) noexcept;
+// Why no backward is counted where there should be one; "" when there is nothing to say.
+[[nodiscard]] std::string unseenBackward(const FusionInput& input, const Finding& finding);
 [[nodiscard]] std::vector<std::string> reasonsOf(const FusionInput& input, const Finding& finding);
 // Operators of an instance in the graph that compute something.
 [[nodiscard]] std::size_t countWorkingNodes(const FusionInput& input, const Instance& instance);

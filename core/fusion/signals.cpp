@@ -15,10 +15,6 @@ namespace {
 
 constexpr double kSmallNs = 100e3, kLowIntensity = 10;
 
-double durationOf(const FusionInput& input, KernelId kernel) {
-    return static_cast<double>(input.trace->slices.dur[input.trace->kernels.slice[kernel.index()].index()]);
-}
-
 // Durations and costs of the forward operators of one instance: kernels, or nodes when there is no trace.
 struct Forward {
     std::vector<double> ns;
@@ -28,7 +24,7 @@ struct Forward {
 Forward forwardOf(const FusionInput& input, const Instance& instance) {
     Forward out;
     for (const KernelId k : instance.forward) {
-        out.ns.push_back(durationOf(input, k));
+        out.ns.push_back(kernelNs(input, k));
         if (input.kernel_costs != nullptr && k.index() < input.kernel_costs->size())
             out.costs.push_back((*input.kernel_costs)[k.index()]);
     }
@@ -98,7 +94,7 @@ void findSignals(const FusionInput& input, const std::vector<const Draft*>& draf
         if (draft->instance.state != FusionState::Fused) open.push_back(draft);
     if (open.empty()) return;
     const bool estimated = finding.time_estimated;
-    const std::string unit = estimated ? "operators" : "kernels";
+    const std::string unit = estimated ? "operator" : "kernel";
 
     double kernels = 0, longest = 0, forward_ns = 0, intensity = 0;
     std::size_t fewest = 1000000, run = 1000000;
@@ -118,14 +114,14 @@ void findSignals(const FusionInput& input, const std::vector<const Draft*>& draf
     if (fewest >= 3 && longest > 0 && longest < kSmallNs) {
         const double launch_ns = kernels * input.device.launch_us * 1e3;
         addSignal(finding, 1,
-                  formatMean(kernels / n) + " " + unit + " forward each time, the longest " + formatDuration(longest) +
+                  formatAverage(kernels / n, unit) + " forward each time, the longest " + formatDuration(longest) +
                       "; launching them costs the CPU " + formatDuration(launch_ns) + " a step against " +
                       formatDuration(forward_ns) + " of GPU time (" +
                       formatPercent(launch_ns / (launch_ns + forward_ns)) + ").");
     }
     if (run >= 2)
         addSignal(finding, 2,
-                  std::to_string(run) + " memory-bound " + unit + " in a row, none above " +
+                  std::to_string(run) + " memory-bound " + unit + "s in a row, none above " +
                       formatSignificant(intensity, 2) + " FLOP/byte: " +
                       (finding.bytes_fused > 0 ? formatBytes(finding.bytes_now) + " a step through memory where " +
                                                      formatBytes(finding.bytes_fused) + " would do."
@@ -144,8 +140,8 @@ void findSignals(const FusionInput& input, const std::vector<const Draft*>& draf
 
     if (finding.pattern != Pattern::QkvProjection && fewest >= 2)
         addSignal(finding, 4,
-                  "One formula, " + catalogEntry(finding.pattern).formula + ", in " + formatMean(kernels / n) + " " +
-                      unit + ".");
+                  "One formula, " + catalogEntry(finding.pattern).formula + ", in " + formatAverage(kernels / n, unit) +
+                      ".");
 }
 
 } // namespace fusescope::fusion

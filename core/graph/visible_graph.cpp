@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/graph/visible_graph.h"
 
+#include "core/base/format.h"
 #include "core/graph/fold.h"
 #include "core/graph/plumbing.h"
 #include "core/graph/visible_build.h"
@@ -193,10 +194,10 @@ void VisibleBuild::makeNodes(std::size_t section) {
             node.expandable = !module.children.empty() || grouped[i] > 1;
         } else if (static_cast<std::int32_t>(i) == bookkeeping_box[node.module.index()]) {
             node.title = "mask and positions";
-            node.subtitle = std::to_string(grouped[i]) + " operators";
+            node.subtitle = formatCounted(static_cast<std::int64_t>(grouped[i]), "operator");
         } else if (grouped[i] > 1) {
             node.title = operatorTitle(ops, node.node) + " ...";
-            node.subtitle = std::to_string(grouped[i]) + " operators";
+            node.subtitle = formatCounted(static_cast<std::int64_t>(grouped[i]), "operator");
         } else {
             node.title = operatorTitle(ops, node.node);
             node.subtitle = operatorSubtitle(graph, node.node);

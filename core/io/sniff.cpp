@@ -4,9 +4,11 @@
 #include "core/base/inflate.h"
 #include "core/base/mapped_file.h"
 #include "core/io/open.h"
+#include "core/io/pt2/pt2_archive.h"
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 namespace fusescope {
 namespace {
@@ -14,16 +16,36 @@ namespace {
 constexpr const char* kExpected = "a Kineto trace (JSON) or a .pt2 model graph";
 constexpr std::size_t kHead = std::size_t{1} << 20;
 
-// Names in a ZIP lie in its central directory at the end as plain text; enough to tell the kinds apart.
-Sniffed sniffZip(std::string_view bytes) {
-    const std::string_view tail = bytes.substr(bytes.size() - std::min(bytes.size(), std::size_t{16} << 20));
-    const auto has = [&](std::string_view name) { return tail.find(name) != std::string_view::npos; };
-    if (has("archive_format") || has("models/") || has("serialized_exported_program.json"))
+// Told by the names in its table of contents. Without one (cut off) its reader says what is missing.
+Sniffed sniffZip(const std::string& path) {
+    const auto archive = pt2::Archive::open(path);
+    if (!archive) return {FileKind::Pt2, false, "a ZIP archive"};
+    const auto has = [&](std::string_view name) { return archive->find(name) != nullptr; };
+    const bool models = std::any_of(archive->entries().begin(), archive->entries().end(),
+                                    [](const pt2::Entry& entry) { return entry.name.compare(0, 7, "models/") == 0; });
+    if (has("archive_format") || models || has("serialized_exported_program.json"))
         return {FileKind::Pt2, false, "a .pt2 archive"};
     if (has("constants.pkl")) return {FileKind::TorchScript, false, "a TorchScript archive (constants.pkl)"};
     if (has("data.pkl"))
         return {FileKind::TorchPickle, false, "a torch.save checkpoint (data.pkl: weights, not a graph)"};
-    return {FileKind::Pt2, false, "a ZIP archive"}; // its reader says what is missing
+    return {FileKind::Pt2, false, "a ZIP archive"};
+}
+
+// Archives that people pack traces into and that are not read here; nullptr if it is none of them.
+const char* otherArchive(std::string_view bytes) {
+    using namespace std::string_view_literals;
+    constexpr std::pair<std::string_view, const char*> kKinds[] = {
+        {"\x28\xB5\x2F\xFD"sv, "a zstd archive; decompress it first"},
+        {"\xFD"
+         "7zXZ\0"sv,
+         "an xz archive; decompress it first"},
+        {"BZh"sv, "a bzip2 archive; decompress it first"},
+        {"\x04\x22\x4D\x18"sv, "an lz4 archive; decompress it first"},
+        {"7z\xBC\xAF\x27\x1C"sv, "a 7z archive; unpack it first"},
+    };
+    for (const auto& [magic, kind] : kKinds)
+        if (bytes.substr(0, magic.size()) == magic) return kind;
+    return nullptr;
 }
 
 std::string printable(std::string_view text) {
@@ -77,7 +99,8 @@ Result<Sniffed> sniffFile(const std::string& path) {
     const auto file = MappedFile::open(path, kExpected);
     if (!file) return file.error();
     const std::string_view bytes = file->bytes();
-    if (bytes.substr(0, 4) == "PK\x03\x04" || bytes.substr(0, 4) == "PK\x05\x06") return sniffZip(bytes);
+    if (bytes.substr(0, 4) == "PK\x03\x04" || bytes.substr(0, 4) == "PK\x05\x06") return sniffZip(path);
+    if (const char* archive = otherArchive(bytes)) return Sniffed{FileKind::Unknown, false, archive};
     if (bytes.substr(0, 2) != "\x1F\x8B") return sniffText(bytes.substr(0, kHead));
     std::string head;
     const InflateEnd end = inflateGzip(bytes, kHead * 2, [&](std::string_view piece) {

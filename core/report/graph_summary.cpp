@@ -33,6 +33,31 @@ std::string label(const ModuleTree& tree, ModuleId id, std::size_t depth, std::s
     return text;
 }
 
+ModuleId childNamed(const ModuleTree& tree, ModuleId parent, const std::string& name) {
+    for (const ModuleId child : tree.at(parent).children)
+        if (tree.at(child).name == name) return child;
+    return {};
+}
+
+// The rows below a row of alike modules: each child of the first, with its alike siblings and the same of the others.
+std::vector<std::vector<ModuleId>> childrenAlike(const ModuleTree& tree, const std::vector<ModuleId>& alike) {
+    std::vector<std::vector<ModuleId>> rows;
+    for (const ModuleId child : tree.at(alike.front()).children) {
+        const std::uint32_t fold = tree.at(child).fold_group;
+        std::vector<ModuleId> siblings{child};
+        if (fold < tree.folds.size()) {
+            if (tree.folds[fold].members.front() != child) continue; // its representative stands for it
+            siblings = tree.folds[fold].members;
+        }
+        std::vector<ModuleId>& row = rows.emplace_back();
+        for (const ModuleId parent : alike)
+            for (const ModuleId sibling : siblings)
+                if (const ModuleId same = childNamed(tree, parent, tree.at(sibling).name); same.valid())
+                    row.push_back(same);
+    }
+    return rows;
+}
+
 // A thousandth and less is not worth its digits.
 std::string shareText(double share) { return share > 0 && share < 0.001 ? "<0.1%" : formatPercent(share); }
 
@@ -45,35 +70,33 @@ std::string graphSummary(const Analysis& a) {
     rows.push_back({"Layer (type)", "Output shape", "Parameters", "FLOPs", "FLOP share", measured ? "Time" : ""});
     const double all_flops = a.modules.empty() ? 0 : a.modules.front().flops;
 
-    // Pre-order, iterative: module depth is the file's to choose.
+    // Pre-order, iterative: module depth is the file's to choose. A row stands for all modules that are alike: their
+    // figures are summed, for alike modules take unlike times.
     struct Item {
-        ModuleId id;
-        std::size_t depth, repeat;
+        std::vector<ModuleId> alike;
+        std::size_t depth;
     };
     std::vector<Item> stack;
-    if (!tree.modules.empty()) stack.push_back({ModuleId(std::size_t{0}), 0, 1});
+    if (!tree.modules.empty()) stack.push_back({{ModuleId(std::size_t{0})}, 0});
     while (!stack.empty()) {
-        const Item item = stack.back();
+        const Item item = std::move(stack.back());
         stack.pop_back();
-        const ModuleStats& stats = a.modules[item.id.index()];
-        const auto times = static_cast<double>(item.repeat);
-        const double ns = (stats.forward_ns + stats.backward_ns) * times;
-        rows.push_back(
-            {label(tree, item.id, item.depth, item.repeat), stats.output_shape.empty() ? "--" : stats.output_shape,
-             stats.parameters > 0 ? formatCount(stats.parameters * static_cast<std::int64_t>(item.repeat)) : "--",
-             stats.flops > 0 ? formatFlops(stats.flops * times) : "--",
-             all_flops > 0 ? shareText(stats.flops * times / all_flops) : "--",
-             measured && ns > 0 ? formatDuration(ns) : ""});
-        const auto& children = tree.at(item.id).children;
-        for (auto child = children.rbegin(); child != children.rend(); ++child) {
-            const std::uint32_t fold = tree.at(*child).fold_group;
-            std::size_t repeat = 1;
-            if (fold < tree.folds.size()) {
-                if (tree.folds[fold].members.front() != *child) continue; // its representative stands for it
-                repeat = tree.folds[fold].members.size();
-            }
-            stack.push_back({*child, item.depth + 1, item.repeat * repeat});
+        const ModuleStats& first = a.modules[item.alike.front().index()];
+        double ns = 0, flops = 0;
+        std::int64_t parameters = 0;
+        for (const ModuleId id : item.alike) {
+            const ModuleStats& stats = a.modules[id.index()];
+            ns += stats.forward_ns + stats.backward_ns;
+            flops += stats.flops;
+            parameters += stats.parameters;
         }
+        rows.push_back({label(tree, item.alike.front(), item.depth, item.alike.size()),
+                        first.output_shape.empty() ? "--" : first.output_shape,
+                        parameters > 0 ? formatCount(parameters) : "--", flops > 0 ? formatFlops(flops) : "--",
+                        all_flops > 0 ? shareText(flops / all_flops) : "--",
+                        measured && ns > 0 ? formatDuration(ns) : ""});
+        std::vector<std::vector<ModuleId>> below = childrenAlike(tree, item.alike);
+        for (auto row = below.rbegin(); row != below.rend(); ++row) stack.push_back({std::move(*row), item.depth + 1});
     }
 
     std::array<std::size_t, kColumns> width{};

@@ -3,6 +3,7 @@
 #include "core/report/html_parts.h"
 #include "core/report/report_text.h"
 
+#include "core/analysis/step_text.h"
 #include "core/base/format.h"
 #include "core/draw/names.h"
 
@@ -80,7 +81,7 @@ void card(const Analysis& a, const Finding& f, std::string& out) {
     out += "</header>";
     if (!entry.formula.empty()) out += "<p class=\"formula\"><code>" + esc(entry.formula) + "</code></p>";
 
-    if (f.verdict != Verdict::AlreadyFused) {
+    if (f.verdict != Verdict::AlreadyFused && f.pattern != Pattern::Optimizer) {
         timeBar(f, out);
         out += fmt::format("<div class=\"legend\"><span>now <b>{}</b></span><span>fused <b>{}</b></span><span>saving "
                            "<b>{}</b>{}</span></div>",
@@ -90,10 +91,9 @@ void card(const Analysis& a, const Finding& f, std::string& out) {
     out += "<div class=\"facts\">";
     fact(out, a.trace ? "Instances per step" : "Instances in the graph",
          formatCount(static_cast<std::int64_t>(f.instances.size())));
-    if (f.kernels_now > 0)
-        fact(out, "Kernels per instance", formatMean(f.kernels_now) + " → " + formatMean(f.kernels_fused));
+    if (f.kernels_now > 0) fact(out, "Kernels per instance, on average", kernelsText(f));
     if (f.bytes_now > 0) fact(out, "Traffic per step", formatBytes(f.bytes_now) + " → " + formatBytes(f.bytes_fused));
-    if (f.time_ns > 0) fact(out, a.trace ? "Time per step" : "Time, estimated", formatDuration(f.time_ns));
+    if (f.time_ns > 0) fact(out, a.trace ? "Time per step" : "Time, estimated", timeText(f));
     fact(out, "Shapes", shapesText(f));
     fact(out, "Rounding", entry.numerics);
     if (!entry.article_gain.empty()) fact(out, "Usual gain", entry.article_gain);
@@ -111,15 +111,16 @@ void card(const Analysis& a, const Finding& f, std::string& out) {
     }
     list(out, "Why this verdict", f.reasons);
     out += "</div><div>";
-    if (f.verdict != Verdict::AlreadyFused && !entry.change.empty())
-        out += "<h4>What to change</h4><p>" + esc(entry.change, 2000) + "</p>";
-    if (!entry.before.empty() || !entry.after.empty()) {
+    // Neither advice nor a way there for what is fused already.
+    const bool open = f.state != FusionState::Fused;
+    if (!changeText(f).empty()) out += "<h4>What to change</h4><p>" + esc(changeText(f), 2000) + "</p>";
+    if (open && (!entry.before.empty() || !entry.after.empty())) {
         out += "<h4>Before and after</h4><ul>";
         if (!entry.before.empty()) out += "<li>now: " + esc(entry.before, 1200) + "</li>";
         if (!entry.after.empty()) out += "<li>fused: " + esc(entry.after, 1200) + "</li>";
         out += "</ul>";
     }
-    if (!entry.existing.empty()) {
+    if (open && !entry.existing.empty()) {
         out += "<h4>Ready-made</h4><ul>";
         for (const ExistingSolution& e : entry.existing)
             out += "<li><b>" + esc(e.name) + "</b> – " + esc(e.note) + "</li>";
@@ -139,32 +140,42 @@ void card(const Analysis& a, const Finding& f, std::string& out) {
 
 void planTable(const Analysis& a, std::string& out) {
     out += "<div class=\"scroll\"><table><thead><tr><th>Finding</th><th>Verdict</th><th class=\"n\">Instances</th><th "
-           "class=\"n\">Kernels each</th>"
-           "<th class=\"n\">Time</th><th class=\"n\">Fused</th><th>Saving</th><th class=\"n\">Of the step</th><th>In "
-           "the plan</th></tr></thead><tbody>";
+           "class=\"n\">Kernels each, on average</th>"
+           "<th class=\"n\">Time</th><th class=\"n\">Fused</th><th>Saving</th><th class=\"n\">Of the step</th><th "
+           "class=\"n\">In the plan</th><th class=\"n\">Saving in the plan</th></tr></thead><tbody>";
     double most = 0;
     for (const Finding& f : a.findings) most = std::max(most, f.saving_ns.expected);
     for (const Finding& f : a.findings) {
-        const bool planned = std::find(a.plan.findings.begin(), a.plan.findings.end(), f.id) != a.plan.findings.end();
-        out +=
-            fmt::format("<tr><td><a href=\"#{}\">{}</a></td><td>{}</td><td class=\"n\">{}</td><td "
-                        "class=\"n\">{}</td><td class=\"n\">{}</td>"
-                        "<td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td><td>{}</td></tr>",
-                        anchor(f.id), esc(catalogEntry(f.pattern).title), badge(f.verdict),
-                        formatCount(static_cast<std::int64_t>(f.instances.size())),
-                        f.kernels_now > 0 ? formatMean(f.kernels_now) + " → " + formatMean(f.kernels_fused) : "–",
-                        f.time_ns > 0 ? formatDuration(f.time_ns) : "–",
-                        f.verdict == Verdict::AlreadyFused ? "–" : formatDuration(f.predicted_ns.expected),
-                        f.verdict == Verdict::AlreadyFused || !(most > 0)
-                            ? "–"
-                            : fmt::format("<span class=\"share wide\"><i style=\"width:{:.1f}%\"></i></span><b>{}</b>",
-                                          f.saving_ns.expected / most * 100, formatDuration(f.saving_ns.expected)),
-                        f.step_share > 0 ? percent(f.step_share) : "–",
-                        planned               ? "yes"
-                        : f.conflicts.empty() ? ""
-                                              : "overlaps");
+        const PlanPart* part = planPartOf(a.plan, f.id);
+        const std::string rest = part != nullptr ? planRestText(a, *part) : std::string();
+        out += fmt::format(
+            "<tr><td><a href=\"#{}\">{}</a></td><td>{}</td><td class=\"n\">{}</td><td "
+            "class=\"n\">{}</td><td class=\"n\">{}</td>"
+            "<td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
+            "class=\"n\">{}</td></tr>",
+            anchor(f.id), esc(catalogEntry(f.pattern).title), badge(f.verdict),
+            formatCount(static_cast<std::int64_t>(f.instances.size())), kernelsText(f), esc(timeText(f)),
+            f.verdict == Verdict::AlreadyFused ? "–" : formatDuration(f.predicted_ns.expected),
+            f.verdict == Verdict::AlreadyFused || !(most > 0)
+                ? "–"
+                : fmt::format("<span class=\"share wide\"><i style=\"width:{:.1f}%\"></i></span><b>{}</b>",
+                              f.saving_ns.expected / most * 100, formatDuration(f.saving_ns.expected)),
+            f.step_share > 0 ? percent(f.step_share) : "–",
+            part != nullptr       ? fmt::format("{} of {}", part->instances.size(), f.instances.size())
+            : f.conflicts.empty() ? std::string()
+                                  : std::string("overlaps"),
+            part == nullptr
+                ? std::string()
+                : "<b>" + formatDuration(part->saving_ns.expected) + "</b>" +
+                      (rest.empty() ? std::string() : "<br><span class=\"muted small\">" + esc(rest) + "</span>"));
     }
-    out += "</tbody></table></div>\n";
+    out += "</tbody>";
+    if (!a.plan.parts.empty())
+        out +=
+            fmt::format("<tfoot><tr><td colspan=\"9\">The plan, no kernel counted twice</td><td class=\"n\"><b>{}</b>"
+                        "</td></tr></tfoot>",
+                        formatDuration(a.plan.saving_ns.expected));
+    out += "</table></div>\n";
 }
 
 } // namespace
@@ -172,17 +183,21 @@ void planTable(const Analysis& a, std::string& out) {
 void findingsSection(const Analysis& a, std::string& out) {
     out += "<h2 id=\"findings\">Findings</h2>\n";
     if (a.findings.empty()) {
-        out += "<div class=\"note\"><p>Nothing that looks fusable was found. If you expected a finding, look at the "
+        out += "<div class=\"note\"><p>Nothing that looks fusable was found. Looked for, in unfused form: " +
+               esc(searchedText()) +
+               ". If you expected a finding, look at the "
                "link shares and problems below: "
                "kernels that cannot be linked to an operator cannot be matched.</p></div>\n";
         return;
     }
     if (!a.plan.findings.empty() && a.plan.step_ns > 0)
-        out += fmt::format("<p>Carrying out the plan – {}, no kernel counted twice – should take the step from "
-                           "<b>{}</b> to <b>{}</b>.</p>\n",
-                           a.plan.findings.size() == 1 ? std::string("one finding")
-                                                       : fmt::format("{} findings", a.plan.findings.size()),
-                           esc(formatDuration(a.plan.step_ns)), esc(rangeText(a.plan.predicted_step_ns)));
+        out += fmt::format(
+            "<p>Carrying out the plan – {}, no kernel counted twice – should take the step{} from "
+            "<b>{}</b> to <b>{}</b>. {}</p>\n",
+            a.plan.findings.size() == 1 ? std::string("one finding")
+                                        : fmt::format("{} findings", a.plan.findings.size()),
+            a.measured_on.empty() ? std::string() : " on " + esc(a.device.name) + ", both figures estimated,",
+            esc(formatDuration(a.plan.step_ns)), esc(rangeText(a.plan.predicted_step_ns)), esc(planNote(a)));
     planTable(a, out);
     // What pays comes first; the rest is there to be looked up.
     std::string rest;

@@ -3,6 +3,7 @@
 #include "core/report/html_parts.h"
 #include "core/report/report_text.h"
 
+#include "core/analysis/step_text.h"
 #include "core/base/format.h"
 #include "core/draw/names.h"
 
@@ -22,7 +23,16 @@ void stepTiles(const Analysis& a, std::string& out) {
     if (a.step < 0 || static_cast<std::size_t>(a.step) >= a.steps.size()) return;
     const StepStats& step = a.steps[static_cast<std::size_t>(a.step)];
     const Range& after = a.plan.predicted_step_ns;
-    if (!a.plan.findings.empty() && after.expected > 0 && after.expected < step.wall_ns) {
+    if (!a.measured_on.empty()) {
+        tile(out, step.name + ", measured on " + a.measured_on, formatDuration(step.wall_ns), "as the trace has it");
+        tile(out, step.name + ", estimated for " + a.device.name,
+             formatDuration(a.plan.step_ns) +
+                 (a.plan.findings.empty() ? std::string() : " → " + formatDuration(after.expected)),
+             a.plan.findings.empty() ? std::string("no fusion in the plan shortens it")
+                                     : fmt::format("now and with the plan; {} to {} predicted",
+                                                   formatDuration(after.low), formatDuration(after.high)),
+             true);
+    } else if (!a.plan.findings.empty() && after.expected > 0 && after.expected < step.wall_ns) {
         tile(out, step.name + ", with the plan", formatDuration(step.wall_ns) + " → " + formatDuration(after.expected),
              fmt::format("{} less; {} to {} predicted", shareText(1 - after.expected / step.wall_ns),
                          formatDuration(after.low), formatDuration(after.high)),
@@ -32,7 +42,8 @@ void stepTiles(const Analysis& a, std::string& out) {
     }
     tile(out, "GPU busy", shareText(step.wall_ns > 0 ? step.gpu_busy_ns / step.wall_ns : 0),
          fmt::format("{} busy, {} idle", formatDuration(step.gpu_busy_ns), formatDuration(step.gpu_idle_ns)));
-    tile(out, "Kernels", formatCount(step.kernels), fmt::format("{} launches", formatCount(step.launches)));
+    tile(out, "Kernels", formatCount(step.kernels),
+         step.launches == 1 ? std::string("1 launch") : formatCount(step.launches) + " launches");
 }
 
 } // namespace
@@ -64,6 +75,14 @@ void headerSection(const Analysis& a, std::string& out) {
          !a.trace);
     out += "</div>\n";
 
+    const auto note = [&](const std::string& text, bool warning) {
+        if (!text.empty())
+            out += fmt::format("<div class=\"note{}\"><p>{}</p></div>\n", warning ? " warn" : "", esc(text, 2000));
+    };
+    const StepStats* step = analysedStep(a);
+    note(stepVerdict(a), step != nullptr && step->bound != StepBound::Kernels);
+    note(otherDeviceNote(a), true);
+    note(stepScopeNote(a), false);
     if (!a.trace)
         out += "<div class=\"note\"><p>Only a model graph was opened. Fusable regions come from its structure and "
                "their times from the roofline of the "

@@ -3,6 +3,7 @@
 // microseconds.
 #include "core/report/report.h"
 
+#include "core/analysis/step_text.h"
 #include "core/base/json_writer.h"
 
 #include <cmath>
@@ -68,6 +69,12 @@ void writeTrace(JsonWriter& w, const Analysis& a) {
         w.beginObject();
         w.member("name", step.name).member("wall_us", us(step.wall_ns)).member("gpu_busy_us", us(step.gpu_busy_ns));
         w.member("gpu_idle_us", us(step.gpu_idle_ns)).member("kernel_us", us(step.kernel_ns));
+        w.member("launch_wait_us", us(step.launch_wait_ns));
+        w.key("bound");
+        if (step.bound == StepBound::Unknown)
+            w.null();
+        else
+            w.value(nameOf(step.bound));
         w.member("kernels", step.kernels).member("launches", step.launches);
         w.endObject();
     }
@@ -77,12 +84,25 @@ void writeTrace(JsonWriter& w, const Analysis& a) {
         w.value("all");
     else
         w.value(a.steps[static_cast<std::size_t>(a.step)].name);
+    // Findings, plan and the step's figures are of analysed_step; the tables may be of more.
+    w.key("tables_of");
+    if (a.step < 0 || a.all_steps)
+        w.value("all");
+    else
+        w.value(a.steps[static_cast<std::size_t>(a.step)].name);
+    known(w, "step_scope", stepScopeNote(a));
+    known(w, "step_verdict", stepVerdict(a));
     w.endObject();
 }
 
-void writeDevice(JsonWriter& w, const DeviceSpec& d) {
+void writeDevice(JsonWriter& w, const Analysis& a) {
+    const DeviceSpec& d = a.device;
     w.key("device").beginObject();
-    w.member("name", d.name).member("source", nameOf(d.source)).member("bandwidth_Bps", d.bandwidth_Bps);
+    w.member("name", d.name).member("source", nameOf(d.source));
+    // Another GPU than `name`: findings and plan are scaled from it, steps and tables are as measured there.
+    known(w, "measured_on", a.measured_on);
+    known(w, "note", otherDeviceNote(a));
+    w.member("bandwidth_Bps", d.bandwidth_Bps);
     w.member("practical_bandwidth_Bps", d.practicalBandwidth());
     w.key("peak_flops").beginObject();
     const std::pair<const char*, double> peaks[] = {{"bf16_tensor", d.bf16_tensor},
@@ -134,7 +154,10 @@ void writeOps(JsonWriter& w, const Analysis& a) {
     for (const OpSummary& op : a.ops) {
         w.beginObject();
         w.member("op", op.op).member("module_type", op.module_type).member("direction", nameOf(op.direction));
-        w.member("class", nameOf(op.kind)).member("calls", op.calls).member("kernels", op.kernels_count);
+        w.member("class", nameOf(op.kind))
+            .member("kind", nameOf(op.kind))
+            .member("calls", op.calls)
+            .member("kernels", op.kernels_count);
         w.member("time_us", us(op.time_ns));
         const bool flops = op.cost.flops_known, bytes = op.cost.bytes_known;
         const auto figure = [&](const char* key, bool is_known, double value) {
@@ -190,7 +213,10 @@ void writeFinding(JsonWriter& w, const Finding& f) {
     strings(w, "signal_evidence", f.signal_evidence);
     w.member("instances_per_step", static_cast<std::uint64_t>(f.instances.size()));
     w.member("kernels_per_instance_now", f.kernels_now).member("kernels_per_instance_fused", f.kernels_fused);
-    w.member("time_us_per_step", us(f.time_ns)).member("predicted_us_per_step", us(f.predicted_ns.expected));
+    w.member("time_us_per_step", us(f.time_ns))
+        .member("kernel_time_us_per_step", us(f.time_ns - f.idle_ns))
+        .member("wait_us_per_step", us(f.idle_ns))
+        .member("predicted_us_per_step", us(f.predicted_ns.expected));
     range(w, "predicted_us_range", f.predicted_ns);
     range(w, "saving_us_per_step", f.saving_ns);
     w.member("step_share", f.step_share)
@@ -198,7 +224,7 @@ void writeFinding(JsonWriter& w, const Finding& f) {
         .member("time_estimated", f.time_estimated);
     w.member("bytes_now", f.bytes_now).member("bytes_fused", f.bytes_fused);
     strings(w, "reasons", f.reasons);
-    w.member("formula", entry.formula).member("numerics", entry.numerics).member("change", entry.change);
+    w.member("formula", entry.formula).member("numerics", entry.numerics).member("change", changeText(f));
     known(w, "article_gain", entry.article_gain);
     w.key("existing").beginArray();
     for (const ExistingSolution& e : entry.existing) {
@@ -238,7 +264,7 @@ std::string analysisJson(const Analysis& a) {
     } else {
         w.key("graph").null();
     }
-    writeDevice(w, a.device);
+    writeDevice(w, a);
     writeKernels(w, a);
     writeLink(w, a);
     writeOps(w, a);
@@ -248,6 +274,15 @@ std::string analysisJson(const Analysis& a) {
     w.endArray();
     w.key("plan").beginObject();
     strings(w, "findings", a.plan.findings);
+    w.key("parts").beginArray();
+    for (const PlanPart& part : a.plan.parts) {
+        w.beginObject();
+        w.member("finding", part.finding).member("instances", static_cast<std::uint64_t>(part.instances.size()));
+        range(w, "saving_us", part.saving_ns);
+        w.endObject();
+    }
+    w.endArray();
+    range(w, "saving_us", a.plan.saving_ns);
     w.member("step_us", us(a.plan.step_ns));
     range(w, "predicted_step_us", a.plan.predicted_step_ns);
     w.endObject();

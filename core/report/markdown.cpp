@@ -3,6 +3,7 @@
 #include "core/report/report.h"
 #include "core/report/report_text.h"
 
+#include "core/analysis/step_text.h"
 #include "core/base/format.h"
 #include "core/draw/names.h"
 #include "core/draw/text_fit.h"
@@ -38,6 +39,9 @@ std::string code(std::string_view text, std::size_t max_bytes = 120) {
 }
 
 void summary(const Analysis& a, std::string& out) {
+    if (const std::string verdict = stepVerdict(a); !verdict.empty()) out += "- **" + md(verdict, 800) + "**\n";
+    if (const std::string note = otherDeviceNote(a); !note.empty()) out += "- **" + md(note, 800) + "**\n";
+    if (const std::string note = stepScopeNote(a); !note.empty()) out += "- " + md(note, 400) + '\n';
     for (const std::string& file : a.files) out += "- File: " + code(fileName(file)) + '\n';
     const std::string model = modelText(a.model);
     if (!model.empty()) out += "- Model: " + md(model, 400) + '\n';
@@ -45,60 +49,68 @@ void summary(const Analysis& a, std::string& out) {
                        formatBandwidth(a.device.bandwidth_Bps), formatSignificant(a.device.ridge()));
     if (a.step >= 0 && static_cast<std::size_t>(a.step) < a.steps.size()) {
         const StepStats& s = a.steps[static_cast<std::size_t>(a.step)];
-        out += fmt::format("- Step {}: **{}**, GPU busy {}, idle {}, {} kernels, {} launches\n", md(s.name),
+        out += fmt::format("- Step {}{}: **{}**, GPU busy {}, idle {}, {}, {}\n", md(s.name),
+                           a.measured_on.empty() ? std::string() : ", measured on " + md(a.measured_on),
                            formatDuration(s.wall_ns), formatDuration(s.gpu_busy_ns), formatDuration(s.gpu_idle_ns),
-                           formatCount(s.kernels), formatCount(s.launches));
+                           formatCounted(s.kernels, "kernel"),
+                           s.launches == 1 ? std::string("1 launch") : formatCount(s.launches) + " launches");
     }
     if (a.trace && a.link.kernel_ns > 0)
-        out += fmt::format("- Linked kernel time: {} to an operator, {} to a module or phase, {} to the graph\n",
+        out += fmt::format("- Linked kernel time: {} to an operator, {} to a module or phase{}\n",
                            shareText(a.link.op_ns / a.link.kernel_ns), shareText(a.link.module_ns / a.link.kernel_ns),
-                           shareText(a.link.graph_ns / a.link.kernel_ns));
+                           a.graph ? ", " + shareText(a.link.graph_ns / a.link.kernel_ns) + " to the graph"
+                                   : std::string());
     if (!a.plan.findings.empty() && a.plan.step_ns > 0)
-        out += fmt::format("- With the plan: **{} → {}**\n", formatDuration(a.plan.step_ns),
-                           rangeText(a.plan.predicted_step_ns));
+        out += fmt::format("- With the plan{}: **{} → {}**\n",
+                           a.measured_on.empty() ? std::string() : ", both estimated for " + md(a.device.name),
+                           formatDuration(a.plan.step_ns), rangeText(a.plan.predicted_step_ns));
     if (!a.trace) out += "- No trace was opened: times are estimates from the roofline\n";
 }
 
 void findings(const Analysis& a, std::string& out) {
     out += "\n## Findings\n\n";
     if (a.findings.empty()) {
-        out += "Nothing that looks fusable was found.\n";
+        out += "Nothing that looks fusable was found. Looked for, in unfused form: " + md(searchedText(), 400) + ".\n";
         return;
     }
-    out += "| finding | verdict | instances | kernels each | time | saving | of the step | signals "
+    out += "| finding | verdict | instances | kernels each, on average | time | saving | of the step | signals "
            "|\n|---|---|--:|--:|--:|--:|--:|---|\n";
     for (const Finding& f : a.findings) {
         std::string signals;
         for (const int s : f.signals) signals += (signals.empty() ? "" : " ") + std::to_string(s);
         const bool fused = f.verdict == Verdict::AlreadyFused;
         out += fmt::format("| {} {} | {} | {} | {} | {} | {} | {} | {} |\n", md(catalogEntry(f.pattern).title),
-                           code(f.id), nameOf(f.verdict), f.instances.size(),
-                           f.kernels_now > 0 ? formatMean(f.kernels_now) + " → " + formatMean(f.kernels_fused) : "–",
-                           f.time_ns > 0 ? formatDuration(f.time_ns) : "–", fused ? "–" : rangeText(f.saving_ns),
+                           code(f.id), nameOf(f.verdict), f.instances.size(), kernelsText(f), timeText(f),
+                           fused || f.pattern == Pattern::Optimizer ? "–" : rangeText(f.saving_ns),
                            f.step_share > 0 ? shareText(f.step_share) : "–", signals);
     }
 }
 
 void plan(const Analysis& a, std::string& out) {
-    if (a.plan.findings.empty()) return;
+    if (a.plan.parts.empty()) return;
     out += "\n## Plan\n\n";
+    if (const std::string note = planNote(a); !note.empty()) out += md(note, 400) + "\n\n";
     int n = 0;
-    for (const std::string& id : a.plan.findings) {
-        const Finding* f = findingById(a, id);
+    for (const PlanPart& part : a.plan.parts) {
+        const Finding* f = findingById(a, part.finding);
         if (!f) continue;
         const CatalogEntry& entry = catalogEntry(f->pattern);
-        out += fmt::format("{}. **{}**: saves {}.", ++n, md(entry.title), rangeText(f->saving_ns));
-        if (!entry.change.empty()) out += ' ' + md(entry.change, 600);
-        if (!f->reasons.empty()) out += " (" + md(f->reasons.front(), 400) + ')';
+        const std::string rest = planRestText(a, part);
+        out += fmt::format("{}. **{}**, {} of {}: saves {}{}.", ++n, md(entry.title), part.instances.size(),
+                           formatCounted(static_cast<std::int64_t>(f->instances.size()), "instance"),
+                           rangeText(part.saving_ns), rest.empty() ? rest : " " + md(rest, 400));
+        if (!changeText(*f).empty()) out += ' ' + md(changeText(*f), 600);
         out += '\n';
     }
+    out += "\nTogether: " + rangeText(a.plan.saving_ns) + ".\n";
 }
 
 void kernels(const Analysis& a, std::string& out) {
     if (a.kernels.empty()) return;
     double total = 0;
     for (const KernelSummary& k : a.kernels) total += k.total_ns;
-    out += "\n## Top kernels\n\n| kernel | kind | calls | total | share | mean | launch overhead "
+    out += a.all_steps && a.steps.size() > 1 ? "\n## Top kernels (all steps)\n\n" : "\n## Top kernels\n\n";
+    out += "| kernel | kind | calls | total | share | mean | launch overhead "
            "|\n|---|---|--:|--:|--:|--:|--:|\n";
     for (std::size_t i = 0; i < std::min<std::size_t>(a.kernels.size(), 10); ++i) {
         const KernelSummary& k = a.kernels[i];
@@ -118,8 +130,9 @@ void problems(const Analysis& a, std::string& out) {
             "- {}{}: {}{}\n", md(lines[i].where), lines[i].where.empty() ? md(lines[i].kind) : ", " + md(lines[i].kind),
             md(lines[i].message, 400), lines[i].count > 1 ? fmt::format(" (×{})", lines[i].count) : std::string());
     for (std::size_t i = 0; i < std::min<std::size_t>(a.link.unlinked.size(), 20); ++i)
-        out += fmt::format("- Not linked: {} ({}, {} kernels)\n", md(a.link.unlinked[i].reason, 400),
-                           formatDuration(a.link.unlinked[i].time_ns), a.link.unlinked[i].kernels);
+        out += fmt::format("- Not linked: {} ({}, {})\n", md(a.link.unlinked[i].reason, 400),
+                           formatDuration(a.link.unlinked[i].time_ns),
+                           formatCounted(a.link.unlinked[i].kernels, "kernel"));
 }
 
 } // namespace

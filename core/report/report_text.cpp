@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/report/report_text.h"
 
+#include "core/analysis/step_text.h"
 #include "core/base/format.h"
 #include "core/draw/names.h"
 
@@ -37,6 +38,30 @@ std::string rangeText(const Range& ns) {
     std::string text = formatDuration(ns.expected);
     if (low != high) text += fmt::format(" ({} to {})", low, high);
     return text;
+}
+
+std::string kernelsText(const Finding& finding) {
+    if (!(finding.kernels_now > 0)) return "–";
+    return formatMean(finding.kernels_now) +
+           (finding.kernels_fused > 0 ? " → " + formatMean(finding.kernels_fused) : std::string());
+}
+
+std::string timeText(const Finding& finding) {
+    if (!(finding.time_ns > 0)) return "–";
+    if (!(finding.idle_ns > 0)) return formatDuration(finding.time_ns);
+    return fmt::format("{}: {} kernels, {} waiting for launches", formatDuration(finding.time_ns),
+                       formatDuration(finding.time_ns - finding.idle_ns), formatDuration(finding.idle_ns));
+}
+
+std::string planRestText(const Analysis& analysis, const PlanPart& part) {
+    const Finding* finding = findingById(analysis, part.finding);
+    if (finding == nullptr || finding->saving_ns.expected <= part.saving_ns.expected * 1.001) return {};
+    std::string others;
+    for (const std::string& id : takenOverBy(analysis.findings, analysis.plan, *finding))
+        if (const Finding* other = findingById(analysis, id))
+            others += (others.empty() ? "" : ", ") + catalogEntry(other->pattern).title;
+    return "of " + formatDuration(finding->saving_ns.expected) +
+           (others.empty() ? std::string() : "; the rest is counted in " + others);
 }
 
 std::string modelText(const ModelFacts& model) {
@@ -99,7 +124,11 @@ std::vector<std::string> methodNotes(const Analysis& analysis) {
     notes.push_back(fmt::format("A launch is taken to cost {} on the CPU. Work is bound by launches when the launch "
                                 "costs more than a fifth of its time.",
                                 formatDuration(d.launch_us * 1e3)));
-    notes.push_back("Findings may overlap. The plan counts each kernel once, so its savings may be added.");
+    notes.push_back(
+        "Findings may overlap: the savings of whole findings may not be added. The plan counts each kernel "
+        "once, with those instances of a finding that no other part of the plan takes: its figures add up.");
+    if (const std::string note = otherDeviceNote(analysis); !note.empty()) notes.push_back(note);
+    if (const std::string note = stepScopeNote(analysis); !note.empty()) notes.push_back(note);
     if (!analysis.trace)
         notes.push_back("No trace was opened: times come from the roofline, not from a measurement, and nothing is "
                         "known about launches or idle time.");

@@ -323,6 +323,14 @@ Analysis syntheticAnalysisValue(const SyntheticOptions& o) {
         for (const Finding& f : a.findings) {
             if (f.verdict != Verdict::WorthIt) continue;
             a.plan.findings.push_back(f.id);
+            PlanPart part;
+            part.finding = f.id;
+            for (std::uint32_t i = 0; i < f.instances.size(); ++i) part.instances.push_back(i);
+            part.saving_ns = f.saving_ns;
+            a.plan.saving_ns.low += f.saving_ns.low;
+            a.plan.saving_ns.expected += f.saving_ns.expected;
+            a.plan.saving_ns.high += f.saving_ns.high;
+            a.plan.parts.push_back(std::move(part));
             a.plan.predicted_step_ns.expected -= f.saving_ns.expected;
             a.plan.predicted_step_ns.low -= f.saving_ns.high;
             a.plan.predicted_step_ns.high -= f.saving_ns.low;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/panels/findings_panel.h"
 
+#include "core/analysis/step_text.h"
 #include "core/base/format.h"
 #include "ui/base/empty_note.h"
 #include "ui/base/paint.h"
@@ -175,8 +176,7 @@ struct FindingsPanel::Impl {
         if (estimated)
             note = tr("No trace: times are estimated from the roofline");
         else if (!whole.isEmpty())
-            note = tr("of %n found; those of the plan do not overlap", nullptr,
-                      static_cast<int>(analysis->findings.size()));
+            note = text(planNote(*analysis)); // the list shows whole findings, and those overlap
         plan_note->setText(note);
         plan_note->setVisible(!note.isEmpty());
         plan->setContentsMargins(16, 8, 16, note.isEmpty() ? 8 : 0);

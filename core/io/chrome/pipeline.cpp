@@ -170,8 +170,8 @@ std::string_view Pipeline::takeEvents(std::string_view text, std::uint64_t offse
     case Decoded::End::Cut: break;
     }
     if (last) {
-        builder_.problem("truncated", offset + decoded.end_at, "the file ends in the middle of an event");
-        cut_reported_ = true;
+        cut_at_ = offset + decoded.end_at;
+        cut_ = "the file ends in the middle of an event; everything before it was read";
     } else {
         carry_.assign(text.substr(decoded.end_at));
         carry_offset_ = offset + decoded.end_at;
@@ -181,8 +181,9 @@ std::string_view Pipeline::takeEvents(std::string_view text, std::uint64_t offse
 
 void Pipeline::endOfText() {
     merger_.finish();
-    if (cut_reported_ || root_.closed() || root_.firstByte() == 0 || !root_.sawEvents()) return;
-    builder_.problem("truncated", text_bytes_, "the file ends early; everything before the end was read");
+    if (!cut_.empty() || root_.closed() || root_.firstByte() == 0 || !root_.sawEvents()) return;
+    cut_at_ = text_bytes_;
+    cut_ = "the file ends early; everything before the end was read";
 }
 
 } // namespace fusescope::chrome

@@ -28,6 +28,9 @@ public:
     [[nodiscard]] bool run(unsigned workers);
     [[nodiscard]] const RootScanner& root() const noexcept { return root_; }
     [[nodiscard]] std::uint64_t textBytes() const noexcept { return text_bytes_; }
+    // Where the text ended before it was complete, and how; "" if it did not.
+    [[nodiscard]] std::uint64_t cutAt() const noexcept { return cut_at_; }
+    [[nodiscard]] std::string_view cut() const noexcept { return cut_; }
 
 private:
     struct Job {
@@ -54,7 +57,8 @@ private:
     std::string carry_;    // an event that goes on in the next batch
     std::uint64_t carry_offset_ = 0;
     std::uint64_t text_bytes_ = 0;
-    bool cut_reported_ = false;
+    std::uint64_t cut_at_ = 0;
+    std::string_view cut_; // a literal
 
     std::mutex source_mutex_; // held while a batch is taken, so that jobs are queued in order
     std::mutex mutex_;

@@ -31,12 +31,16 @@ std::string describe(const chrome::RootScanner& root) {
     return "JSON without a traceEvents array";
 }
 
-// cut: why the text ended before its end, empty if it did not.
+// cut: why the archive's text ended before its end, empty if it did not.
 Result<TracePtr> finished(const chrome::Pipeline& pipeline, TraceBuilder&& builder, const std::string& cut) {
     const std::string path = builder.meta().path;
     const EventCounts& counts = builder.meta().counts;
+    // Said once: where the archive is cut, the event that it was cut in is no damage of its own.
     if (!cut.empty())
-        builder.problem("truncated", pipeline.textBytes(), "the file is " + cut + "; everything before that was read");
+        builder.problem("truncated", pipeline.cut().empty() ? pipeline.textBytes() : pipeline.cutAt(),
+                        "the compressed file is incomplete (" + cut + "); the events before that were read");
+    else if (!pipeline.cut().empty())
+        builder.problem("truncated", pipeline.cutAt(), std::string(pipeline.cut()));
     if (!pipeline.root().sawEvents())
         return Error{cut.empty() ? ErrorCode::WrongFormat : ErrorCode::Damaged, kExpected,
                      cut.empty() ? describe(pipeline.root()) : cut, path};

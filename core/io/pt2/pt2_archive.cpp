@@ -166,8 +166,8 @@ std::string Archive::describe() const {
     if (has("bytecode.pkl")) return "a ZIP archive holding a TorchScript module for mobile (bytecode.pkl)";
     if (has("data.pkl")) return "a ZIP archive written by torch.save (data.pkl): weights, no graph";
     if (any("data/aotinductor/")) return "a package of compiled code only (data/aotinductor), without its graph";
-    return "a ZIP archive of " + std::to_string(entries_.size()) + " entries without it (the first is " +
-           entries_.front().name.substr(0, 80) + ")";
+    return "a ZIP archive of " + std::to_string(entries_.size()) + (entries_.size() == 1 ? " entry" : " entries") +
+           " without it (the first is " + entries_.front().name.substr(0, 80) + ")";
 }
 
 } // namespace fusescope::pt2

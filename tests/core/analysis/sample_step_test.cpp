@@ -3,11 +3,101 @@
 // lines of Python; the rest: read off the model's printed form and Qwen3's formulas.
 #include "sample.h"
 
+#include "core/analysis/step_text.h"
+#include "core/base/format.h"
+#include "core/report/report.h"
+
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace fusescope::testing {
 namespace {
+
+// What the plan lists is what it promises.
+TEST(SampleStep, ThePlanAddsUp) {
+    for (const Analysis* a : {&traceOnly(), &both()}) {
+        double listed = 0, whole = 0;
+        for (const PlanPart& part : a->plan.parts) listed += part.saving_ns.expected;
+        for (const Finding& f : a->findings) whole += f.saving_ns.expected;
+        EXPECT_NEAR(listed, a->plan.saving_ns.expected, 1);
+        EXPECT_NEAR(a->plan.step_ns - listed, a->plan.predicted_step_ns.expected, 1);
+        EXPECT_GT(whole, listed); // four of nine norms are counted in add + norm too
+        const std::string note = planNote(*a);
+        EXPECT_NE(note.find(formatDuration(whole)), std::string::npos) << note;
+        EXPECT_NE(note.find(formatDuration(listed)), std::string::npos) << note;
+        EXPECT_EQ(takenOverBy(a->findings, a->plan, *finding(*a, "rms_norm")),
+                  std::vector<std::string>{"add_rms_norm"});
+        EXPECT_TRUE(takenOverBy(a->findings, a->plan, *finding(*a, "attention")).empty());
+    }
+}
+
+double milliseconds(const std::string& text) { // "25.5 ms (24.4 ms to ..." -> 25.5
+    const std::size_t unit = text.find(' ');
+    const double value = std::stod(text.substr(0, unit));
+    return text.compare(unit + 1, 2, "ms") == 0 ? value : value / 1e3; // else microseconds
+}
+
+// As a reader would add it up: five of the nine norms, with four in add + norm.
+TEST(SampleStep, ThePlanOfTheReportsAddsUp) {
+    const std::string text = analysisMarkdown(both());
+    double sum = 0;
+    std::size_t rows = 0;
+    for (std::size_t at = text.find(": saves "); at != std::string::npos; at = text.find(": saves ", at + 1)) {
+        sum += milliseconds(text.substr(at + 8, 20));
+        ++rows;
+    }
+    EXPECT_EQ(rows, both().plan.parts.size());
+    const std::size_t together = text.find("Together: ");
+    ASSERT_NE(together, std::string::npos);
+    EXPECT_NEAR(sum, milliseconds(text.substr(together + 10, 20)), 0.1); // three digits each
+    const std::string norm = formatDuration(finding(both(), "rms_norm")->saving_ns.expected);
+    EXPECT_NE(text.find("5 of 9 instances"), std::string::npos);
+    EXPECT_NE(text.find("of " + norm + "; the rest is counted in Residual add + RMSNorm."), std::string::npos);
+    const std::string page = analysisHtml(both(), layeredLayout);
+    EXPECT_NE(page.find("5 of 9"), std::string::npos);
+    EXPECT_NE(page.find("of " + norm + "; the rest is counted in Residual add + RMSNorm"), std::string::npos);
+    EXPECT_EQ(page.find("may be added."), std::string::npos);
+}
+
+// Three of the four add + norms take 25 kernels, the last 24: a mean, and it says so.
+TEST(SampleStep, AMeanReadsAsAMean) {
+    const std::string& reason = finding(both(), "add_rms_norm")->reasons.front();
+    EXPECT_EQ(reason.find("4 times 24.8 kernels on average move"), 0U) << reason;
+}
+
+std::string timeOf(const std::string& summary, const std::string& row) { // "  layers ...   48.1 ms" -> "48.1 ms"
+    const std::size_t at = summary.find("─" + row + " ");
+    EXPECT_NE(at, std::string::npos) << row;
+    const std::string line = summary.substr(at, summary.find('\n', at) - at);
+    const std::size_t unit = line.find_last_of(' ');
+    return line.substr(line.find_last_of(' ', unit - 1) + 1);
+}
+
+// Everything in `layers` is in its two layers, so both rows show one time: the sum, not twice the first one's.
+TEST(SampleStep, AlikeModulesAreSummedInTheSummary) {
+    const std::string text = graphSummary(both());
+    EXPECT_EQ(timeOf(text, "layers"), timeOf(text, "0"));
+}
+
+// The add in Qwen3Attention is the mask's at times and the rotation's at others.
+TEST(SampleStep, ARowOfOperatorsIsOfOneKind) {
+    std::set<OpKind> kinds;
+    for (const OpSummary& row : both().ops) {
+        for (const KernelId k : row.kernels) EXPECT_EQ(both().link.kernels[k.index()].kind, row.kind) << row.op;
+        if (row.op == "aten::add" && row.module_type == "Qwen3Attention" && row.direction == Direction::Forward)
+            kinds.insert(row.kind);
+        EXPECT_EQ(row.cost.flops, std::round(row.cost.flops)) << row.op; // of shares, whole all the same
+    }
+    EXPECT_EQ(kinds, (std::set<OpKind>{OpKind::Attention, OpKind::Rope}));
+}
+
+TEST(SampleStep, AdviceEndsWhereFusionBegins) {
+    for (const Finding& f : both().findings) EXPECT_EQ(changeText(f).empty(), f.state == FusionState::Fused) << f.id;
+    const Finding* optimizer = finding(both(), "optimizer"); // AdamW(fused=True)
+    ASSERT_NE(optimizer, nullptr);
+    EXPECT_EQ(optimizer->reasons.front().find("It is fused already"), 0U) << optimizer->reasons.front();
+}
 
 TEST(SampleStep, KernelsAndKernelTimePerStep) {
     const Analysis& a = traceOnly();

@@ -70,5 +70,48 @@ TEST(StepStats, WithoutStepsTheWholeTraceIsOne) {
     EXPECT_DOUBLE_EQ(steps[0].wall_ns, 40);
 }
 
+// One step of 100 us: ten kernels of 1 us, 10 us apart. early: all are launched before the first of them runs.
+TracePtr sparseStep(bool early) {
+    TraceBuilder builder;
+    const TrackId cpu = builder.track(TrackKind::CpuThread, 1, 1);
+    const TrackId gpu = builder.track(TrackKind::GpuStream, 0, 7, 0, 7);
+    builder.add({Category::UserAnnotation, "ProfilerStep#1", 0, 100'000, cpu, 0, 0, 0, 0});
+    KernelDetail detail;
+    detail.device = 0;
+    detail.stream = 7;
+    for (std::uint32_t i = 0; i < 10; ++i) {
+        const std::int64_t at = i * 10'000;
+        const std::int64_t launch = early ? i * 400 : at;
+        builder.add({Category::CudaRuntime, "cudaLaunchKernel", launch, early ? 300 : 4'000, cpu, 11 + i, 0, 0, 0});
+        builder.add({Category::Kernel, "k", at + 5'000, 1'000, gpu, 11 + i, 0, 0, 0}, detail);
+    }
+    auto trace = std::move(builder).finish();
+    EXPECT_TRUE(trace.ok());
+    return *trace;
+}
+
+// The step runs from 5 to 100 us: busy 10, idle 85. Nine gaps of 9 us, each 8 us long until the launch has been made.
+TEST(StepStats, BoundByLaunches) {
+    const StepStats late = stepStats(*sparseStep(false)).front();
+    EXPECT_DOUBLE_EQ(late.wall_ns, 95'000);
+    EXPECT_DOUBLE_EQ(late.gpu_idle_ns, 85'000);
+    EXPECT_DOUBLE_EQ(late.launch_wait_ns, 72'000);
+    EXPECT_EQ(late.bound, StepBound::Launches);
+}
+
+TEST(StepStats, IdleThoughAllWasLaunched) {
+    const StepStats early = stepStats(*sparseStep(true)).front();
+    EXPECT_DOUBLE_EQ(early.gpu_idle_ns, 85'000);
+    EXPECT_DOUBLE_EQ(early.launch_wait_ns, 0);
+    EXPECT_EQ(early.bound, StepBound::Idle);
+}
+
+TEST(StepStats, ABusyGpuIsBoundByItsKernels) {
+    const auto steps = stepStats(*twoSteps());
+    EXPECT_EQ(steps[0].bound, StepBound::Idle);    // 40 of 110 us idle, 36%
+    EXPECT_EQ(steps[1].bound, StepBound::Kernels); // never idle
+    EXPECT_EQ(stepStats(TraceStore{}).front().bound, StepBound::Unknown);
+}
+
 } // namespace
 } // namespace fusescope

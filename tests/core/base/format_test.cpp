@@ -41,6 +41,15 @@ TEST(Format, MeansOfCounts) {
     EXPECT_EQ(formatMean(std::numeric_limits<double>::infinity()), "n/a");
 }
 
+TEST(Format, CountedThings) {
+    EXPECT_EQ(formatCounted(1, "kernel"), "1 kernel");
+    EXPECT_EQ(formatCounted(0, "kernel"), "0 kernels");
+    EXPECT_EQ(formatCounted(2048, "kernel"), "2,048 kernels");
+    EXPECT_EQ(formatAverage(1, "kernel"), "1 kernel");
+    EXPECT_EQ(formatAverage(8, "kernel"), "8 kernels");
+    EXPECT_EQ(formatAverage(3.94, "kernel"), "3.9 kernels on average");
+}
+
 TEST(Format, Counts) {
     EXPECT_EQ(formatCount(1'630'556'672), "1,630,556,672");
     EXPECT_EQ(formatCount(999), "999");

@@ -104,5 +104,16 @@ TEST(Roofline, WellFormedWhateverTheNumbers) {
     EXPECT_EQ(testing::xmlProblem(svgText(drawRoofline({}, 800, 520, {}), Theme::Dark)), "");
 }
 
+TEST(Roofline, AnEmptyChartSaysWhy) {
+    Analysis a = testing::syntheticAnalysisValue();
+    EXPECT_EQ(rooflineEmptyText(a), "");
+    for (OpSummary& op : a.ops) op.cost = {};
+    EXPECT_NE(rooflineEmptyText(a).find("record_shapes"), std::string::npos);
+    TraceStore kernels_alone; // ProfilerActivity.CUDA only
+    a.trace = std::make_shared<const TraceStore>(std::move(kernels_alone));
+    EXPECT_NE(rooflineEmptyText(a).find("has no operators"), std::string::npos);
+    EXPECT_EQ(rooflineEmptyText(Analysis{}), "Open a trace to see its operators under the roof");
+}
+
 } // namespace
 } // namespace fusescope

@@ -100,6 +100,114 @@ TEST(Compiled, WithoutOperatorsTheKernelsNamesStandForThem) {
     EXPECT_EQ(found.found[0].kernels.size(), 8U);
 }
 
+// A compiled backward has no sequence numbers: the last instance's backward comes first (kernel names as in
+// samples/traces/qwen3-8b-2layer-train-compiled).
+TEST(Compiled, FusedBackwardsAreGivenOutInReverse) {
+    const char* const forward = "triton_poi_fused__unsafe_view_mul_silu_10";
+    const char* const backward = "triton_poi_fused__unsafe_view_mul_silu_silu_backward_view_4";
+    ToyStep step;
+    step.op(forward, "", "", "", forward, 70000);
+    step.op(forward, "", "", "", forward, 69000);
+    step.op(backward, "", "", "", backward, 115000);
+    step.op(backward, "", "", "", backward, 116000);
+    step.finish();
+    const auto findings = findFusions(step.input(sample().device));
+    const Finding* swiglu = findById(findings, "swiglu");
+    ASSERT_NE(swiglu, nullptr);
+    ASSERT_EQ(swiglu->instances.size(), 2U);
+    EXPECT_EQ(swiglu->instances[0].backward_ns, 116000);
+    EXPECT_EQ(swiglu->instances[1].backward_ns, 115000);
+    EXPECT_EQ(swiglu->time_ns, 70000 + 69000 + 115000 + 116000);
+}
+
+TEST(Compiled, WhoseBackwardIsWhoseIsNotGuessed) { // one for two
+    ToyStep step;
+    for (int i = 0; i < 2; ++i) step.op("triton_poi_fused_mul_silu_1", "", "", "", "triton_poi_fused_mul_silu_1");
+    step.op("triton_poi_fused_mul_silu_silu_backward_4", "", "", "", "triton_poi_fused_mul_silu_silu_backward_4");
+    step.finish();
+    const auto findings = findFusions(step.input(sample().device));
+    for (const Instance& instance : findById(findings, "swiglu")->instances) EXPECT_TRUE(instance.backward.empty());
+}
+
+TEST(Compiled, OneIsNoAll) {
+    ToyStep step;
+    step.op("aten::scaled_dot_product_attention", kHeads, kTypes, "", "flash_fwd_kernel", 900000);
+    step.finish();
+    const auto findings = findFusions(step.input(sample().device));
+    EXPECT_EQ(findings.front().reasons.front(), "It is fused already, 900 µs a step.");
+    EXPECT_EQ(changeText(findings.front()), "");
+}
+
+// 400 us of matmul, 600 of softmax in f32. The fused loss reads the logits once at least (a quarter of the softmax's
+// traffic) and leaves their gradient in place as a rule (half of it); at worst it takes as long and the matmul 10%
+// more.
+TEST(Compiled, ALossWithoutShapesStillReadsTheLogits) {
+    TraceBuilder builder;
+    const TrackId stream = builder.track(TrackKind::GpuStream, 0, 7, 0, 7);
+    std::int64_t ts = 1000;
+    const std::pair<const char*, std::int64_t> kernels[] = {
+        {"nvjet_sm90_tst_320x128_TNT", 400000},
+        {"unrolled_elementwise_kernel<direct_copy_kernel_cuda>", 450000},
+        {"cunn_SoftMaxForward<8, float>", 600000},
+        {"nll_loss_forward_reduce_cuda_kernel_2d", 5000}};
+    for (const auto& [name, ns] : kernels) {
+        CompleteEvent event;
+        event.category = Category::Kernel;
+        event.name = name;
+        event.track = stream;
+        event.ts = ts;
+        event.dur = ns;
+        ts += ns + 1000;
+        builder.add(event, KernelDetail{});
+    }
+    const TracePtr trace = *std::move(builder).finish();
+    Progress progress;
+    const Link link = linkTrace(*trace, nullptr, progress);
+    FusionInput input;
+    input.trace = trace.get();
+    input.link = &link;
+    input.device = sample().device;
+    input.step_ns = 2e6;
+    const auto findings = findFusions(input);
+    const Finding* loss = findById(findings, "linear_cross_entropy");
+    ASSERT_NE(loss, nullptr);
+    EXPECT_NEAR(loss->predicted_ns.low, 550000, 1);
+    EXPECT_NEAR(loss->predicted_ns.expected, 700000, 1);
+    EXPECT_NEAR(loss->predicted_ns.high, 1040000, 1);
+    EXPECT_TRUE(std::any_of(loss->reasons.begin(), loss->reasons.end(), [](const std::string& reason) {
+        return reason.find("forward alone") != std::string::npos;
+    }));
+}
+
+// torch.optim.AdamW with foreach: a dozen list operations inside Optimizer.step; the names are the profiler's.
+TEST(Compiled, AForeachOptimizerIsNamedWithoutAFigure) {
+    ToyStep step;
+    step.annotation("Optimizer.step#AdamW.step", 8);
+    for (const char* op :
+         {"aten::_foreach_add_", "aten::_foreach_mul_", "aten::_foreach_lerp_", "aten::_foreach_mul_",
+          "aten::_foreach_addcmul_", "aten::_foreach_sqrt", "aten::_foreach_div_", "aten::_foreach_addcdiv_"})
+        step.op(op, "", "", "", "multi_tensor_apply_kernel", 20000);
+    step.finish();
+    const auto findings = findFusions(step.input(sample().device));
+    const Finding* optimizer = findById(findings, "optimizer");
+    ASSERT_NE(optimizer, nullptr);
+    EXPECT_EQ(optimizer->state, FusionState::Unfused);
+    EXPECT_EQ(optimizer->saving_ns.high, 0);
+    EXPECT_EQ(optimizer->verdict, Verdict::Marginal);
+    EXPECT_EQ(optimizer->instances.front().forward.size(), 8U);
+    EXPECT_TRUE(makePlan(findings, 1e6).parts.empty());
+    EXPECT_FALSE(changeText(*optimizer).empty());
+}
+
+// What is said to have been looked for has a matcher: neither QK-norm + RoPE nor chains of elementwise operators.
+TEST(Compiled, SearchedAreThosePatternsThatHaveAMatcher) {
+    const std::vector<Pattern> all = searchedPatterns();
+    EXPECT_EQ(all, (std::vector<Pattern>{Pattern::Attention, Pattern::RmsNorm, Pattern::AddRmsNorm, Pattern::Rope,
+                                         Pattern::SwiGlu, Pattern::QkvProjection, Pattern::LinearCrossEntropy,
+                                         Pattern::Optimizer}));
+    EXPECT_EQ(searchedText().find(catalogEntry(Pattern::PointwiseChain).title), std::string::npos);
+}
+
 // Decoding: tiny kernels, the GPU waits for the CPU between them. Waits count, up to what the launches cost.
 TEST(Compiled, LaunchBoundRegionsCountTheirWaits) {
     ToyStep step;
@@ -117,6 +225,10 @@ TEST(Compiled, LaunchBoundRegionsCountTheirWaits) {
     EXPECT_NEAR(norm->time_ns, 40000 + 7 * 13500, 1);
     EXPECT_LE(norm->saving_ns.high, 40000 + 7 * 4000);
     EXPECT_GT(norm->saving_ns.high, 40000);
+    // 40 us of kernels and 94.5 of waiting; no backward ran, so none is spoken of.
+    EXPECT_NE(norm->reasons.front().find("40.0 µs of kernels and 94.5 µs of waiting"), std::string::npos)
+        << norm->reasons.front();
+    for (const std::string& reason : norm->reasons) EXPECT_EQ(reason.find("backward"), std::string::npos) << reason;
 }
 
 } // namespace

@@ -46,6 +46,18 @@ TEST(Plan, OverlapIsAMatterOfInstances) {
     EXPECT_EQ(plan.predicted_step_ns.expected, 84);
 }
 
+TEST(Plan, WhatAFindingLeavesIsNamed) {
+    const std::vector<Finding> findings{made("norm", Verdict::WorthIt, {{{1}, 5}, {{2}, 5}, {{3}, 5}}),
+                                        made("add_norm", Verdict::WorthIt, {{{2, 20}, 6}}),
+                                        made("rope", Verdict::WorthIt, {{{9}, 1}})};
+    const Plan plan = makePlan(findings, 100);
+    EXPECT_EQ(planPartOf(plan, "norm")->saving_ns.expected, 10); // of 15
+    EXPECT_EQ(planPartOf(plan, "nothing"), nullptr);
+    EXPECT_EQ(plan.saving_ns.expected, 17);
+    EXPECT_EQ(takenOverBy(findings, plan, findings[0]), std::vector<std::string>{"add_norm"});
+    EXPECT_TRUE(takenOverBy(findings, plan, findings[1]).empty());
+}
+
 TEST(Plan, LeavesOutWhatDoesNotPay) {
     const Plan plan =
         makePlan({made("a", Verdict::NotBeneficial, {{{1}, 1}}), made("b", Verdict::AlreadyFused, {{{2}, 0}})}, 100);

@@ -59,6 +59,16 @@ public:
         }
         cpu_ += pace;
     }
+    // A range of the CPU thread around the next `ops` operators.
+    void annotation(const char* name, std::int64_t ops) {
+        CompleteEvent event;
+        event.category = Category::UserAnnotation;
+        event.name = name;
+        event.track = thread_;
+        event.ts = cpu_ - 10;
+        event.dur = ops * pace;
+        builder_.add(event);
+    }
     std::int64_t pace = 1000; // ns from one operator to the next on the CPU
 
     void finish() {

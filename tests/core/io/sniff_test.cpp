@@ -2,6 +2,7 @@
 // A file is what its bytes say.
 #include "core/io/open.h"
 
+#include "pt2_support.h"
 #include "tests/support/files.h"
 
 #include <gtest/gtest.h>
@@ -52,6 +53,13 @@ TEST_F(SniffTest, SentencesNameTheFileAndWhatWasFound) {
                      9),
          "a program (ELF)"},
         {std::string("\x80\x02}q\x00.", 6), "a pickle, which is never opened"},
+        {std::string("\x28\xB5\x2F\xFD\x04\x58", 6), "a zstd archive; decompress it first"},
+        {std::string("\xFD"
+                     "7zXZ\0\0",
+                     7),
+         "an xz archive; decompress it first"},
+        {"BZh91AY&SY", "a bzip2 archive; decompress it first"},
+        {gzip(""), "gzip data holding no text at all"},
         {"{\"nodes\":[1]}", "JSON without a traceEvents array"},
         {"{\"traceEvents\":[]}", "a traceEvents array without a single event"},
     };
@@ -94,12 +102,24 @@ TEST_F(SniffTest, ACutGzipIsReadUpToTheCut) {
     const TraceStore& t = *std::get<TracePtr>(*half);
     EXPECT_GT(t.slices.size(), 1000U);
     EXPECT_LT(t.slices.size(), 20001U);
-    ASSERT_FALSE(t.problems.empty());
+    ASSERT_EQ(t.problems.size(), 1U); // the event in which the archive ends is no damage of its own
     EXPECT_EQ(t.problems.front().kind, "truncated");
+    EXPECT_EQ(t.problems.front().count, 1U);
+    EXPECT_EQ(t.problems.front().message.find("the compressed file is incomplete (gzip data that ends after "), 0U)
+        << t.problems.front().message;
     const auto stub = open(write(whole.substr(0, 15)));
     ASSERT_FALSE(stub.ok());
     EXPECT_NE(stub.error().found.find("gzip data that ends after 15 bytes"), std::string::npos)
         << stub.error().message();
+}
+
+TEST_F(SniffTest, NamesInsideOfFilesAreNoTableOfContents) { // a ZIP of one stored text that speaks of other files
+    const auto sniffed = sniffFile(write(test::zipOf({{"notes.txt", "archive_format constants.pkl models/"}}, true)));
+    ASSERT_TRUE(sniffed.ok());
+    EXPECT_EQ(sniffed->what, "a ZIP archive");
+    const auto script = sniffFile(write(test::zipOf({{"m/constants.pkl", "x"}, {"m/data.pkl", "models/"}}, true)));
+    ASSERT_TRUE(script.ok());
+    EXPECT_EQ(script->kind, FileKind::TorchScript);
 }
 
 TEST_F(SniffTest, DamagedGzip) {

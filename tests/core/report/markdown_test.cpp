@@ -41,7 +41,19 @@ TEST(Markdown, RowsOfATableHaveTheirCells) {
     EXPECT_GT(rows, 10U);
 }
 
-TEST(Markdown, NothingAtAll) { EXPECT_NE(analysisMarkdown({}).find("Nothing that looks fusable"), std::string::npos); }
+TEST(Markdown, NothingAtAll) {
+    const std::string text = analysisMarkdown({});
+    EXPECT_NE(text.find("Nothing that looks fusable"), std::string::npos);
+    EXPECT_NE(text.find("RoPE"), std::string::npos);    // looked for
+    EXPECT_EQ(text.find("QK-norm"), std::string::npos); // nobody looks for that in unfused form
+}
+
+TEST(Markdown, WaitsAreNotKernels) {
+    Analysis a = testing::syntheticAnalysisValue();
+    a.findings.front().time_ns = 143e6;
+    a.findings.front().idle_ns = 126e6;
+    EXPECT_NE(analysisMarkdown(a).find("143 ms: 17.0 ms kernels, 126 ms waiting for launches"), std::string::npos);
+}
 
 } // namespace
 } // namespace fusescope
