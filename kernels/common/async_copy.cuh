@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asynchronous 16-byte copies into shared memory (sm_80 and later). A thread that later reads only what it copied
+// Asynchronous copies into shared memory (sm_80 and later). A thread that later reads only what it copied
 // itself needs no barrier: it waits for its own groups.
 #pragma once
 
@@ -11,6 +11,12 @@ namespace fusescope::kernels {
 __device__ __forceinline__ void copyAsync16(void* shared, const void* global) {
     uint32_t to = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
+}
+
+/// Starts the copy of 4 bytes.
+__device__ __forceinline__ void copyAsync4(void* shared, const void* global) {
+    uint32_t to = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(global) : "memory");
 }
 
 /// Closes the group of the copies started so far (it may be empty).
