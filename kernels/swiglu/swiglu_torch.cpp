@@ -24,6 +24,8 @@ Tensor outputOf(const Tensor& gate, const Tensor& up) {
                 gate.sym_sizes(), " and ", up.sym_sizes());
     TORCH_CHECK(gate.scalar_type() == up.scalar_type(), "swiglu: expected gate and up of one type, found ",
                 gate.scalar_type(), " and ", up.scalar_type());
+    TORCH_CHECK(gate.device() == up.device(), "swiglu: expected gate and up on one device, found ", gate.device(),
+                " and ", up.device());
     return at::empty_symint(gate.sym_sizes(), gate.options());
 }
 
