@@ -12,25 +12,29 @@ namespace fusescope::kernels {
 
 constexpr int columnSumColumns = 32, columnSumLanes = 16;
 
+/// What thread row threadIdx.y of columnSumLanes adds up of a column of partial [blocks][width].
+__device__ __forceinline__ float sumOfColumn(const float* partial, int blocks, int64_t width, int64_t column) {
+    constexpr int inFlight = 8; // the loop waits for memory, not for additions
+    float sum = 0.f;
+    for (int first = threadIdx.y; first < blocks; first += inFlight * columnSumLanes) {
+        float loaded[inFlight];
+#pragma unroll
+        for (int u = 0; u < inFlight; ++u) {
+            const int b = first + u * columnSumLanes;
+            loaded[u] = b < blocks ? __ldcg(partial + b * width + column) : 0.f;
+        }
+#pragma unroll
+        for (int u = 0; u < inFlight; ++u) sum += loaded[u];
+    }
+    return sum;
+}
+
 /// out[c] = sum over b of partial[b][c]; partial is [blocks][width].
 template <class W>
 __global__ void __launch_bounds__(512) sumColumns(const float* partial, int blocks, int64_t width, W* out) {
     __shared__ float scratch[columnSumLanes][columnSumColumns];
     const int64_t column = int64_t(blockIdx.x) * columnSumColumns + threadIdx.x;
-    float sum = 0.f;
-    if (column < width) {
-        constexpr int inFlight = 8; // the loop waits for memory, not for additions
-        for (int first = threadIdx.y; first < blocks; first += inFlight * columnSumLanes) {
-            float loaded[inFlight];
-#pragma unroll
-            for (int u = 0; u < inFlight; ++u) {
-                const int b = first + u * columnSumLanes;
-                loaded[u] = b < blocks ? __ldcg(partial + b * width + column) : 0.f;
-            }
-#pragma unroll
-            for (int u = 0; u < inFlight; ++u) sum += loaded[u];
-        }
-    }
+    float sum = column < width ? sumOfColumn(partial, blocks, width, column) : 0.f;
     scratch[threadIdx.y][threadIdx.x] = sum;
     __syncthreads();
     if (threadIdx.y != 0 || column >= width) return;

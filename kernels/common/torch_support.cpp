@@ -21,7 +21,7 @@ std::optional<FsRows> rowsOf(const at::Tensor& t) {
     if (dims == 0) return std::nullopt;
     const int64_t width = t.size(dims - 1);
     if (t.numel() == 0) {
-        rows.outer = width == 0 ? 0 : t.numel() / width;
+        for (int64_t d = 0; d + 1 < dims; ++d) rows.outer *= t.size(d);
         rows.outer_stride = width;
         return rows;
     }

@@ -60,16 +60,6 @@ template <int N, class T> __device__ __forceinline__ void store(T* p, const Vec<
     for (int i = 0; i < v.pieces; ++i) reinterpret_cast<uint4*>(p)[i] = v.piece(i);
 }
 
-/// The fp32 values of a vector.
-template <class T, int N> struct Floats {
-    float e[N];
-    __device__ __forceinline__ explicit Floats(const Vec<T, N>& v) {
-#pragma unroll
-        for (int i = 0; i < N; ++i) e[i] = toFloat(v.e[i]);
-    }
-    __device__ __forceinline__ float operator[](int i) const { return e[i]; }
-};
-
 /// Two elements in one register, and the instructions that work on both.
 template <class T> struct Pair;
 template <> struct Pair<Bf16> {
@@ -91,23 +81,6 @@ template <class T, int N> __device__ __forceinline__ Vec<T, N> packed(const floa
         auto* pairs = reinterpret_cast<typename Pair<T>::Type*>(&v);
 #pragma unroll
         for (int i = 0; i < N / 2; ++i) pairs[i] = Pair<T>::round(values[2 * i], values[2 * i + 1]);
-    }
-    return v;
-}
-
-/// Element by element a * b rounded to T. The product of two half-precision values is exact in fp32, so this is the
-/// same as multiplying in fp32 and rounding, in half the instructions.
-template <class T, int N> __device__ __forceinline__ Vec<T, N> product(const Vec<T, N>& a, const Vec<T, N>& b) {
-    Vec<T, N> v;
-    if constexpr (sizeof(T) == 4) {
-#pragma unroll
-        for (int i = 0; i < N; ++i) v.e[i] = a.e[i] * b.e[i];
-    } else {
-        using P = typename Pair<T>::Type;
-        const auto *pa = reinterpret_cast<const P*>(&a), *pb = reinterpret_cast<const P*>(&b);
-        auto* out = reinterpret_cast<P*>(&v);
-#pragma unroll
-        for (int i = 0; i < N / 2; ++i) out[i] = __hmul2(pa[i], pb[i]);
     }
     return v;
 }

@@ -7,6 +7,7 @@
 #include "kernels/common/column_sums.cuh"
 #include "kernels/common/error.h"
 #include "kernels/common/launch.h"
+#include "kernels/common/packed.cuh"
 #include "kernels/common/reduce.cuh"
 #include "kernels/common/rows.cuh"
 #include "kernels/rms_norm/norm_rows.h"
@@ -55,7 +56,7 @@ template <class X, class W, int N>
 __device__ __forceinline__ void scaled(const Vec<Promoted<X, W>, N>& dy, const Vec<W, N>& w, bool once, float (&g)[N]) {
     if constexpr (std::is_same_v<X, W> && sizeof(X) == 2) {
         if (!once) {
-            const Vec<X, N> rounded = product<X, N>(dy, w);
+            const Vec<X, N> rounded = multiply(dy, w);
 #pragma unroll
             for (int i = 0; i < N; ++i) g[i] = toFloat(rounded.e[i]);
             return;
@@ -74,7 +75,7 @@ __device__ __forceinline__ void addWeighed(const Vec<Promoted<X, W>, N>& dy, con
             float h[N];
 #pragma unroll
             for (int i = 0; i < N; ++i) h[i] = toFloat(x.e[i]) * r;
-            const Vec<X, N> rounded = product<X, N>(dy, packed<X, N>(h));
+            const Vec<X, N> rounded = multiply(dy, packed<X, N>(h));
 #pragma unroll
             for (int i = 0; i < N; ++i) sums[i] += toFloat(rounded.e[i]);
             return;
@@ -418,7 +419,7 @@ FsStatus launch(const FsAddRmsNormBackward& c, const Plan& plan, float* partial,
         }
         if (FsStatus s = checkLaunch("rms_norm backward"); s != FS_OK) return s;
     }
-    if (!c.dweight) return FS_OK;
+    if (!c.dweight || c.width == 0) return FS_OK;
     return launchSumColumns(partial, plan.grid, c.width, static_cast<W*>(c.dweight), stream);
 }
 
@@ -436,8 +437,7 @@ FsStatus checkCall(const NormBackward& n) {
         s = checkRows(c.dsum, "dsum", c.width, false);
         if (s == FS_OK) s = checkSameRows(c.sum, "sum", c.dsum, "dsum");
     }
-    if (s == FS_OK && c.width == 0) s = fail(FS_INVALID_ARGUMENT, "rms_norm: the mean of 0 elements does not exist");
-    if (s == FS_OK && rowCount(c.sum) > 0) {
+    if (s == FS_OK && rowCount(c.sum) > 0 && c.width > 0) {
         s = checkPointer(c.weight, "weight");
         if (s == FS_OK) s = checkPointer(c.rstd, "rstd");
     }
@@ -453,7 +453,7 @@ template <class F> FsStatus withKernel(const NormBackward& n, F&& f) {
 FsStatus plan(const NormBackward& n, Plan& plan) {
     DeviceFacts device;
     if (FsStatus s = currentDevice(device); s != FS_OK) return s;
-    if (rowCount(n.call.sum) == 0) return FS_OK;
+    if (rowCount(n.call.sum) == 0 || n.call.width == 0) return FS_OK;
     return withKernel(n, [&](auto x, auto w, auto add) {
         return planFor<typename decltype(x)::Type, typename decltype(w)::Type, add>(plan, n.call, device);
     });

@@ -6,6 +6,7 @@
 #include "kernels/common/checks.h"
 #include "kernels/common/error.h"
 #include "kernels/common/launch.h"
+#include "kernels/common/packed.cuh"
 #include "kernels/common/reduce.cuh"
 #include "kernels/common/rows.cuh"
 #include "kernels/rms_norm/norm_rows.h"
@@ -43,7 +44,7 @@ __device__ __forceinline__ Vec<Promoted<X, W>, N> normed(const Vec<X, N>& x, flo
 #pragma unroll
     for (int i = 0; i < N; ++i) h[i] = toFloat(x.e[i]) * r;
     if constexpr (std::is_same_v<X, W> && sizeof(X) == 2)
-        if (!once) return product<X, N>(packed<X, N>(h), w);
+        if (!once) return multiply(packed<X, N>(h), w);
 #pragma unroll
     for (int i = 0; i < N; ++i) h[i] = toFloat(w.e[i]) * (once ? h[i] : rounded<X>(h[i]));
     return packed<Promoted<X, W>, N>(h);
@@ -221,7 +222,7 @@ FsStatus launch(const FsAddRmsNormForward& c, const DeviceFacts& device, cudaStr
     a.once = c.rounding == FS_ROUND_ONCE;
 
     constexpr int n = vecWidth<X>;
-    const bool vectorised = c.width % n == 0 && aligned16(c.x, sizeof(X)) && aligned16(c.y, sizeof(Y)) &&
+    const bool vectorised = c.width > 0 && c.width % n == 0 && aligned16(c.x, sizeof(X)) && aligned16(c.y, sizeof(Y)) &&
                             aligned16(c.weight) &&
                             (!Add || (aligned16(c.residual, sizeof(X)) && aligned16(c.sum, sizeof(X))));
     const int64_t vectors = c.width / n;
@@ -257,8 +258,8 @@ FsStatus normForward(const NormForward& n, cudaStream_t stream) {
         if (s == FS_OK) s = checkSameRows(c.x, "x", c.sum, "sum");
     }
     if (s != FS_OK || rowCount(c.x) == 0) return s;
-    if (c.width == 0) return fail(FS_INVALID_ARGUMENT, "rms_norm: the mean of 0 elements does not exist");
-    if (s = checkPointer(c.weight, "weight"); s != FS_OK) return s;
+    if (c.width > 0)
+        if (s = checkPointer(c.weight, "weight"); s != FS_OK) return s;
 
     DeviceFacts device;
     if (s = currentDevice(device); s != FS_OK) return s;

@@ -6,7 +6,7 @@ from checking import assert_close, differing, layouts, poison
 ops = torch.ops.fusescope
 DTYPES = [torch.bfloat16, torch.float16, torch.float32]
 SHAPES = [(1, 1), (3, 7), (5, 128), (2, 3, 64), (4, 2, 8, 128), (7, 256), (33, 1000), (9, 4096), (3, 5120), (2, 8200), (300, 1024),
-          (3, 16384), (2, 40000), (0, 128), (4, 0, 64)]
+          (3, 16384), (2, 40000), (0, 128), (4, 0, 64), (3, 0)]
 EPS = 1e-6
 
 

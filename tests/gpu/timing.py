@@ -5,7 +5,7 @@ import statistics
 import torch
 
 _flush = None
-_sleep_cycles = 400_000  # about 0.2 ms: the CPU gets ahead, so that gaps between launches are not measured
+_sleep_cycles = 2_000_000  # about 1 ms: the CPU gets ahead (autograd wakes a thread), so that no gap is measured
 
 
 def empty_l2():
