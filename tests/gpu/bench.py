@@ -72,6 +72,58 @@ def qk_norm_rope_case(tokens):
     return Case("qk_norm_rope", f"{tokens}", (q, k, *weights, cos, sin), functions, 2 * size, 3 * size)
 
 
+def qkv_case(tokens):
+    """Three products in one; the bytes are not what bounds it, so the table's last columns say nothing here."""
+    ops = torch.ops.fusescope
+    x = tensor(tokens, 4096).requires_grad_()
+    weights = [(tensor(n, 4096) / 64).requires_grad_() for n in (4096, 1024, 1024)]
+    merged = torch.cat([w.detach() for w in weights]).requires_grad_()
+
+    def three(x, merged, *weights):
+        return tuple(torch.nn.functional.linear(x, w) for w in weights)
+
+    functions = {"ours": lambda x, merged, *w: ops.qkv_projection(x, merged, 4096, 1024),
+                 "ours apart": lambda x, merged, *w: ops.qkv_projection_separate(x, *w), "eager": three,
+                 "merged": lambda x, merged, *w: torch.nn.functional.linear(x, merged)}
+    size = 2 * (tokens * 4096 + 6144 * 4096 + tokens * 6144)
+    return Case("qkv_projection", f"{tokens}", (x, merged, *weights), functions, size, 2 * size)
+
+
+def loss_rows(tokens, rounds, without):
+    """linear_cross_entropy forward and backward together, with the memory that each needs beyond its inputs."""
+    ops = torch.ops.fusescope
+    x, weight = tensor(tokens, 4096).requires_grad_(), (tensor(151936, 4096) / 64).requires_grad_()
+    labels = torch.randint(0, 151936, (tokens,), device="cuda")
+    functions = {"ours fast": lambda: ops.linear_cross_entropy(x, weight, labels, mode="fast", memory_limit=1 << 40),
+                 "ours lean": lambda: ops.linear_cross_entropy(x, weight, labels, mode="lean"),
+                 "eager": lambda: peers.linear_cross_entropy(x, weight, labels)}
+    compiled, liger = torch.compile(peers.linear_cross_entropy), peers.liger("linear_cross_entropy")
+    functions["compiled"] = lambda: compiled(x, weight, labels)
+    if liger:
+        functions["liger"] = lambda: liger(x, weight, labels)
+
+    def both(function):
+        x.grad = weight.grad = None
+        function().backward()
+
+    candidates = {n: (lambda f=f: both(f)) for n, f in functions.items() if n not in without}
+    peak = {}
+    for name, run in candidates.items():
+        run()
+        run()
+        x.grad = weight.grad = None
+        torch.cuda.synchronize()
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        run()
+        torch.cuda.synchronize()
+        peak[name] = round((torch.cuda.max_memory_allocated() - before) / 1e9, 2)
+    times = timing.compare(candidates, max(rounds // 3, 5))
+    x.grad = weight.grad = None
+    return [{"op": "linear_cross_entropy", "shape": f"{tokens}", "direction": "both", "bytes": 0,
+             "us": {n: round(t[0], 1) for n, t in times.items()}, "peak_GB": peak}]
+
+
 def cases(only):
     wanted = lambda op: hasattr(torch.ops.fusescope, op) and (not only or op in only)
     for rows, width in ((16384, 4096), (524288, 128), (4096, 4096), (131072, 128), (4096, 1024), (512, 4096), (8, 4096), (1, 4096)):
@@ -89,6 +141,9 @@ def cases(only):
     for tokens in (16384, 4096, 512, 8):
         if wanted("qk_norm_rope"):
             yield qk_norm_rope_case(tokens)
+    for tokens in (16384, 4096, 8):
+        if wanted("qkv_projection"):
+            yield qkv_case(tokens)
 
 
 def run_case(case, rounds, without):
@@ -103,7 +158,8 @@ def run_case(case, rounds, without):
         out = function(*case.inputs)
         out = out if isinstance(out, (tuple, list)) else (out,)
         gradients = [torch.randn_like(o) for o in out]
-        backward[name] = lambda out=out, g=gradients: torch.autograd.grad(out, leaves, g, retain_graph=True)
+        backward[name] = lambda out=out, g=gradients: torch.autograd.grad(
+            out, leaves, g, retain_graph=True, allow_unused=True)
     rows = []
     for direction, candidates, size in (("forward", forward, case.forward_bytes), ("backward", backward, case.backward_bytes)):
         if size is None:
@@ -125,6 +181,8 @@ def print_table(rows):
         ours = us.get("ours")
         line = f"{row['op']:<22}{row['shape']:<14}{row['direction']:<10}"
         line += "".join(f"{us[n]:>11.1f}" if n in us else f"{'':>11}" for n in names)
+        if row.get("peak_GB"):
+            line += "  extra GB " + " ".join(f"{n} {g}" for n, g in row["peak_GB"].items())
         if ours and row["bytes"]:
             line += f"{us['copy'] / ours:>9.1%}{row['bytes'] / ours / 1e6:>7.2f}"
         print(line)
@@ -141,9 +199,12 @@ def main():
     torch.manual_seed(7)
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}; microseconds, median of {arguments.rounds}")
     rows = []
-    for case in cases([o for o in arguments.only.split(",") if o]):
+    only = [o for o in arguments.only.split(",") if o]
+    for case in cases(only):
         rows += run_case(case, arguments.rounds, arguments.without.split(","))
         torch._dynamo.reset()
+    if hasattr(torch.ops.fusescope, "linear_cross_entropy") and (not only or "linear_cross_entropy" in only):
+        rows += loss_rows(4096, arguments.rounds, arguments.without.split(","))
     print_table(rows)
     if arguments.json:
         pathlib.Path(arguments.json).write_text(json.dumps(rows, indent=1))
