@@ -71,7 +71,19 @@ def fusions_of(name):
     return ALL if name == "all" else tuple(name.split("+"))
 
 
-def measure(name, layers, tokens, steps, losses, fast):
+def print_kernels(step, rows=25):
+    """The kernels of one step by their total time."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        step()
+        torch.cuda.synchronize()
+    events = sorted(profile.key_averages(), key=lambda e: -e.self_device_time_total)
+    total = sum(e.self_device_time_total for e in events)
+    print(f"    kernels {total / 1000:.2f} ms")
+    for e in events[:rows]:
+        print(f"    {e.self_device_time_total / 1000:8.3f} ms {e.count:5d}x  {e.key[:110]}")
+
+
+def measure(name, layers, tokens, steps, losses, fast, profile):
     torch._dynamo.reset()
     with Patched(name):
         model = build(layers)
@@ -97,6 +109,8 @@ def measure(name, layers, tokens, steps, losses, fast):
             step()
             torch.cuda.synchronize()
             times.append(1000 * (time.perf_counter() - start))
+        if profile:
+            print_kernels(step)
         out = {"set": name, "ms": round(statistics.median(times), 2), "min_ms": round(min(times), 2),
                "peak_GB": round(torch.cuda.max_memory_allocated() / 1e9, 2),
                "loss": [round(float(v), 5) for v in curve]}
@@ -114,6 +128,7 @@ def main():
     parser.add_argument("--losses", type=int, default=3)
     parser.add_argument("--sets", default="eager,rms_norm,add_rms_norm+rms_norm,qk_norm_rope,swiglu,linear_cross_entropy,all")
     parser.add_argument("--fast", action="store_true")
+    parser.add_argument("--profile", action="store_true", help="also list the kernels of a step by their time")
     parser.add_argument("--json")
     arguments = parser.parse_args()
     torch.ops.load_library(LIBRARY)
@@ -121,7 +136,8 @@ def main():
           f"ms a step, median of {arguments.steps}", flush=True)
     results = []
     for name in arguments.sets.split(","):
-        result = measure(name, arguments.layers, arguments.tokens, arguments.steps, arguments.losses, arguments.fast)
+        result = measure(name, arguments.layers, arguments.tokens, arguments.steps, arguments.losses, arguments.fast,
+                         arguments.profile)
         results.append(result)
         saved = results[0]["ms"] - result["ms"]
         print(f"{name:<36}{result['ms']:>9.2f}{saved:>9.2f} saved{result['peak_GB']:>9.2f} GB   loss "
