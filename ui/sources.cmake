@@ -4,6 +4,7 @@ set(FUSESCOPE_UI_SOURCES
     base/palette.cpp
     base/empty_note.cpp
     base/session.cpp
+    base/step_facts.cpp
     base/tip.cpp
     graph/breadcrumb.cpp
     graph/graph_canvas.cpp

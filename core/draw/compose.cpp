@@ -80,6 +80,10 @@ double drawLegend(DrawList& list, const Legend& legend, double x, double y, doub
             rect.stroke = role;
             rect.stroke_width = 2;
         }
+        if (role >= ColourRole::BlockEmbedding && role <= ColourRole::BlockPlainStroke) { // pale: with their stroke
+            rect.stroke = static_cast<ColourRole>(static_cast<unsigned>(role) + 1);
+            rect.stroke_width = 1;
+        }
         list.rects.push_back(rect);
         text(list, at + swatch + 6, top + row / 2 + 4, name, size, ColourRole::TextMuted);
         at += needed;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/support/synthetic_analysis.h"
+#include "ui/base/step_facts.h"
 #include "ui/models/filter_proxy.h"
 #include "ui/models/finding_model.h"
 #include "ui/models/module_tree_model.h"
@@ -37,6 +38,7 @@ private Q_SLOTS:
     void tablesSortByRawNumbers();
     void filterKeepsParentsOfMatches();
     void findingTexts();
+    void stepsBoundByLaunches();
     void unusualInputs();
 };
 
@@ -84,10 +86,10 @@ void ModelsTest::moduleTreeFoldsIdenticalLayers() {
 
     ModuleTreeModel model;
     model.setAnalysis(std::make_shared<const Analysis>(std::move(value)));
-    const QModelIndex fold = findRow(model, QStringLiteral("layers.0 ×4"));
+    const QModelIndex fold = findRow(model, QStringLiteral("layers 0–3 ×4"));
     QVERIFY(fold.isValid());
     QCOMPARE(model.copiesAt(fold), 4);
-    QVERIFY(!findRow(model, QStringLiteral("layers.1")).isValid());
+    QVERIFY(!findRow(model, QStringLiteral("layers 1")).isValid());
     QCOMPARE(fold.siblingAtColumn(ModuleTreeModel::ParametersColumn).data(SortRole).toLongLong(), 40);
     QCOMPARE(fold.siblingAtColumn(ModuleTreeModel::FlopsColumn).data(SortRole).toDouble(), 400.0);
     QCOMPARE(fold.siblingAtColumn(ModuleTreeModel::TimeColumn).data(SortRole).toDouble(), 12000.0);
@@ -109,7 +111,7 @@ void ModelsTest::moduleTreeWithoutFoldsShowsEveryLayer() {
     ModuleTreeModel model;
     model.setAnalysis(std::make_shared<const Analysis>(std::move(value)));
     for (std::size_t m = 0; m < modules; ++m) QCOMPARE(model.moduleAt(model.indexOf(ModuleId(m))), ModuleId(m));
-    QVERIFY(findRow(model, QStringLiteral("layers.3")).isValid());
+    QVERIFY(findRow(model, QStringLiteral("layers 3")).isValid());
 }
 
 void ModelsTest::commonRowIsTheDeepestThatHoldsAll() {
@@ -191,6 +193,23 @@ void ModelsTest::findingTexts() {
     QCOMPARE(colourOf(Verdict::WorthIt), ColourRole::Flagged);
     f.verdict = Verdict::AlreadyFused;
     QVERIFY(savingRangeText(f).isEmpty());
+}
+
+void ModelsTest::stepsBoundByLaunches() {
+    StepStats step;
+    QCOMPARE(gpuUse(step), GpuUse::Unknown);
+    step.wall_ns = 500e6; // a decode: 428 ms idle between 10,000 launches are 43 µs each
+    step.gpu_busy_ns = 72e6;
+    step.gpu_idle_ns = 428e6;
+    step.launches = 10'000;
+    QCOMPARE(gpuUse(step), GpuUse::Launches);
+    step.launches = 100; // 4.3 ms each: something else holds it up
+    QCOMPARE(gpuUse(step), GpuUse::Waiting);
+    step.launches = 0;
+    QCOMPARE(gpuUse(step), GpuUse::Waiting);
+    step.gpu_busy_ns = 480e6;
+    step.gpu_idle_ns = 20e6;
+    QCOMPARE(gpuUse(step), GpuUse::Busy);
 }
 
 void ModelsTest::unusualInputs() {
