@@ -149,8 +149,26 @@ void drawRoofs(const DeviceSpec& device, const Scale& scale, std::vector<Area>& 
 
 } // namespace
 
+std::vector<std::uint32_t> opsBelowAxes(const Analysis& analysis) {
+    // A launch of a few numbers runs at a millionth of the roof. Decades of empty axis for it would press together what
+    // the time goes into.
+    constexpr double least_share = 0.001, usual = 2e11;
+    double all = 0, lowest = usual;
+    for (const OpSummary& op : analysis.ops) all += op.time_ns;
+    const std::vector<std::uint32_t> rows = plottableOps(analysis);
+    for (const std::uint32_t row : rows)
+        if (analysis.ops[row].time_ns >= all * least_share)
+            lowest = std::min(lowest, analysis.ops[row].achievedFlops());
+    lowest = decadeBelow(std::max(lowest, 1e3) / 2);
+    std::vector<std::uint32_t> below;
+    for (const std::uint32_t row : rows)
+        if (analysis.ops[row].achievedFlops() < lowest && analysis.ops[row].time_ns < all * least_share)
+            below.push_back(row);
+    return below;
+}
+
 RooflineAxes rooflineAxes(const Analysis& analysis) {
-    double min_ai = 0.1, max_ai = 1000, min_flops = 1e11, max_flops = 1e14;
+    double min_ai = 0.2, max_ai = 1000, min_flops = 2e11, max_flops = 1e14;
     const auto take = [&](double ai, double flops) {
         if (!(ai > 0) || !(flops > 0) || !std::isfinite(ai) || !std::isfinite(flops)) return;
         min_ai = std::min(min_ai, std::max(ai, 1e-6));
@@ -158,12 +176,15 @@ RooflineAxes rooflineAxes(const Analysis& analysis) {
         min_flops = std::min(min_flops, std::max(flops, 1e3));
         max_flops = std::max(max_flops, std::min(flops, 1e18));
     };
+    const std::vector<std::uint32_t> hidden = opsBelowAxes(analysis);
     for (const std::uint32_t row : plottableOps(analysis))
-        take(analysis.ops[row].intensity(), analysis.ops[row].achievedFlops());
+        if (!std::binary_search(hidden.begin(), hidden.end(), row))
+            take(analysis.ops[row].intensity(), analysis.ops[row].achievedFlops());
     // The ridge keeps some roof to its right.
     const double peak = topPeak(analysis.device);
     if (peak > 0 && analysis.device.bandwidth_Bps > 0) take(peak / analysis.device.bandwidth_Bps * 2, peak);
-    return {decadeBelow(min_ai), decadeAbove(max_ai), decadeBelow(min_flops), decadeAbove(max_flops)};
+    // A mark on the border would be cut in half.
+    return {decadeBelow(min_ai / 2), decadeAbove(max_ai), decadeBelow(min_flops / 2), decadeAbove(max_flops)};
 }
 
 DrawList drawRoofline(const Analysis& analysis, double width, double height, const SelectionSets& selection) {

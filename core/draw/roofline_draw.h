@@ -6,7 +6,7 @@
 
 namespace fusescope {
 
-struct RooflineAxes { // powers of ten that hold all points and the ridge
+struct RooflineAxes { // powers of ten that hold all points but those below, and the ridge
     double min_ai = 0.01, max_ai = 10000, min_flops = 1e9, max_flops = 1e15;
 };
 [[nodiscard]] RooflineAxes rooflineAxes(const Analysis& analysis);
@@ -14,6 +14,8 @@ struct RooflineAxes { // powers of ten that hold all points and the ridge
 [[nodiscard]] double markRadius(const Analysis& analysis, std::size_t op_row);
 // Rows with known, positive FLOPs and bytes; others cannot stand on a log-log chart (say how many were left out).
 [[nodiscard]] std::vector<std::uint32_t> plottableOps(const Analysis& analysis);
+// Rows so short and so slow that the axes do not reach down to them, ascending.
+[[nodiscard]] std::vector<std::uint32_t> opsBelowAxes(const Analysis& analysis);
 [[nodiscard]] DrawList drawRoofline(const Analysis& analysis, double width, double height,
                                     const SelectionSets& selection);
 
