@@ -163,9 +163,8 @@ struct FindingsPanel::Impl {
                                                      "as one kernel is listed here, best first."));
         else
             empty->setText(tr("Nothing here that one kernel could do better"),
-                           tr("Looked for unfused attention, RMSNorm (with residual add, or rope), rotary embedding, "
-                              "SwiGLU, separate q/k/v projections, "
-                              "linear + cross entropy, unfused optimizers and chains of pointwise kernels."));
+                           tr("Looked for unfused attention, RMSNorm (alone or with a residual add), rotary embedding, "
+                              "SwiGLU, separate q/k/v projections and linear + cross-entropy."));
         if (!analysis) return;
         const QString whole = planText(*analysis);
         plan->setText(whole.isEmpty() ? tr("%1 findings").arg(analysis->findings.size()) : whole);
@@ -175,8 +174,7 @@ struct FindingsPanel::Impl {
         if (estimated)
             note = tr("No trace: times are estimated from the roofline");
         else if (!whole.isEmpty())
-            note = tr("of %n found; those of the plan do not overlap", nullptr,
-                      static_cast<int>(analysis->findings.size()));
+            note = tr("of %1 found; those of the plan do not overlap").arg(analysis->findings.size());
         plan_note->setText(note);
         plan_note->setVisible(!note.isEmpty());
         plan->setContentsMargins(16, 8, 16, note.isEmpty() ? 8 : 0);
@@ -188,16 +186,19 @@ struct FindingsPanel::Impl {
         following = true;
         QItemSelection rows;
         QModelIndex first;
+        int row_of_first = -1; // the pane below speaks of a row that the filter shows
         for (const std::uint32_t row : selection.findings) {
             const QModelIndex index = proxy->mapFromSource(model->index(static_cast<int>(row), 0));
             if (!index.isValid()) continue;
             rows.select(index, index);
-            if (!first.isValid()) first = index;
+            if (first.isValid()) continue;
+            first = index;
+            row_of_first = static_cast<int>(row);
         }
         list->selectionModel()->setCurrentIndex(first, QItemSelectionModel::NoUpdate);
         list->selectionModel()->select(rows, QItemSelectionModel::ClearAndSelect);
         following = false;
-        showDetail(selection.findings.empty() ? -1 : static_cast<int>(selection.findings.front()), false);
+        showDetail(row_of_first, false);
         if (first.isValid()) list->scrollTo(first);
     }
 
