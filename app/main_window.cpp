@@ -214,6 +214,7 @@ void MainWindow::applyTheme() {
     QApplication::setPalette(paletteOf(theme));
     qApp->setStyleSheet(styleSheetOf(theme));
     session_->setTheme(theme);
+    updateBusy();
 }
 
 // Qt 6.4 does not say which scheme the system has: the lightness of its own palette does.

@@ -6,14 +6,17 @@
 #include "app/icons.h"
 #include "core/base/format.h"
 #include "core/cost/device.h"
+#include "ui/base/legend.h"
 #include "ui/base/paint.h"
 #include "ui/base/session.h"
+#include "ui/base/step_facts.h"
 #include "ui/panels/findings_panel.h"
 #include "ui/panels/model_panel.h"
 #include "ui/panels/tables_panel.h"
 
 #include <QHBoxLayout>
 #include <QSignalBlocker>
+#include <QWidgetAction>
 
 namespace fusescope {
 namespace {
@@ -108,11 +111,27 @@ void MainWindow::buildToolBar() {
     auto* spacer = new QWidget(w_->bar);
     spacer->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
     w_->bar->addWidget(spacer);
+    w_->busy = new QLabel(w_->bar);
+    w_->busy->setContentsMargins(8, 0, 8, 0);
+    w_->busy->setForegroundRole(QPalette::WindowText); // a tool bar's children take the buttons'
+    w_->busy->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    w_->bar->addWidget(w_->busy);
     w_->headline = new QLabel(w_->bar);
     w_->headline->setFont(uiFont(15, true));
     w_->headline->setContentsMargins(8, 0, 12, 0);
     w_->headline->setTextInteractionFlags(Qt::TextSelectableByMouse);
     w_->bar->addWidget(w_->headline);
+    auto* legend = new QToolButton(w_->bar);
+    legend->setText(tr("Legend"));
+    legend->setToolTip(tr("What the colours mean"));
+    legend->setPopupMode(QToolButton::InstantPopup);
+    legend->setFocusPolicy(Qt::TabFocus);
+    auto* popup = new QMenu(legend);
+    auto* card = new QWidgetAction(popup);
+    card->setDefaultWidget(new LegendCard(session_, popup));
+    popup->addAction(card);
+    legend->setMenu(popup);
+    w_->bar->addWidget(legend);
     QAction* theme =
         w_->bar->addAction(lineIcon(QStringLiteral("theme")), tr("Light or dark"), this, &MainWindow::toggleTheme);
     if (auto* button = qobject_cast<QToolButton*>(w_->bar->widgetForAction(theme)))
@@ -122,7 +141,37 @@ void MainWindow::buildToolBar() {
         if (button->defaultAction() != nullptr) button->setFocusPolicy(Qt::TabFocus);
 }
 
+// How much of the step the GPU works, and what it waits for where it mostly waits.
+void MainWindow::updateBusy() {
+    w_->busy->clear();
+    w_->busy->setToolTip(QString());
+    const AnalysisPtr& a = session_->analysis();
+    if (!a || !a->trace || a->steps.empty()) return;
+    const StepStats& step = a->steps[a->step < 0 ? 0 : static_cast<std::size_t>(a->step)];
+    const GpuUse use = gpuUse(step);
+    if (use == GpuUse::Unknown) return;
+    const QString busy = text(formatDuration(step.gpu_busy_ns)), wall = text(formatDuration(step.wall_ns)),
+                  idle = text(formatDuration(step.gpu_idle_ns));
+    w_->busy->setText(use == GpuUse::Launches  ? tr("GPU busy %1 of %2: bound by launches").arg(busy, wall)
+                      : use == GpuUse::Waiting ? tr("GPU busy %1 of %2: it mostly waits").arg(busy, wall)
+                                               : tr("GPU busy %1 of %2").arg(busy, wall));
+    QString tip = tr("Idle for %1 (%2) of the step; %3 kernels, %4 launches")
+                      .arg(idle, text(formatPercent(step.gpu_idle_ns / step.wall_ns)), QString::number(step.kernels),
+                           QString::number(step.launches));
+    if (use == GpuUse::Launches)
+        tip += QLatin1Char('\n') + tr("The CPU takes %1 from one launch to the next while the GPU waits: fewer kernels "
+                                      "(fusion, CUDA graphs) help more than faster ones.")
+                                       .arg(text(formatDuration(step.gpu_idle_ns / step.launches)));
+    w_->busy->setToolTip(tip);
+    const ColourRole role = use == GpuUse::Busy ? ColourRole::TextMuted : ColourRole::Warning;
+    w_->busy->setFont(uiFont(12, use != GpuUse::Busy));
+    QPalette own = paletteOf(session_->theme());
+    own.setColor(QPalette::WindowText, qColor(role, session_->theme()));
+    w_->busy->setPalette(own);
+}
+
 void MainWindow::updateHeadline() {
+    updateBusy();
     w_->headline->clear();
     w_->headline->setToolTip(QString());
     const AnalysisPtr& a = session_->analysis();
