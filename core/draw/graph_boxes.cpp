@@ -111,11 +111,10 @@ void drawBox(const Analysis& analysis, const VisibleNode& node, const LayoutRect
     if (textWidth(measured, {kSmallSize}) > room)
         measured.resize(std::min(measured.size(), measured.find(" · "))); // the time alone
     const bool has_subtitle = !node.subtitle.empty() && node.subtitle != node.title;
-    int lines = 1 + (has_subtitle ? 1 : 0) + (measured.empty() ? 0 : 1);
     const int fit = std::max(1, static_cast<int>((place.height - 4) / 14));
     const bool show_measured = !measured.empty() && fit >= 2;
     const bool show_subtitle = has_subtitle && fit >= (show_measured ? 3 : 2);
-    lines = 1 + (show_subtitle ? 1 : 0) + (show_measured ? 1 : 0);
+    const int lines = 1 + (show_subtitle ? 1 : 0) + (show_measured ? 1 : 0);
     double y = place.y + place.height / 2 - (lines - 1) * 7.5 + 4.5;
     const Emphasis text_emphasis = facts.emphasis == Emphasis::Dimmed ? Emphasis::Dimmed : Emphasis::Normal;
     const auto put = [&](const std::string& text, double size, ColourRole role, bool bold) {
@@ -169,7 +168,7 @@ void drawCluster(const Analysis& analysis, const VisibleCluster& cluster, const 
     std::string measured = measuredText(facts, cluster.repeat, block == ColourRole::BlockLayer);
     const auto wide = [](const std::string& text) { return text.empty() ? 0 : textWidth(text, {kSmallSize}) + 16; };
     for (const char* end : {" · ", " layers", " copies"}) // the share goes first, then what the title says
-        if (textWidth(title, {kHeaderSize, true}) + wide(measured) + 24 > place.width)
+        if (0.9 * textWidth(title, {kHeaderSize, true}) + wide(measured) + 24 > place.width) // a wide estimate
             measured.resize(std::min(measured.size(), measured.find(end)));
     const bool has_room = place.width - 24 > wide(measured) + 72;
     DrawText& name = compose::text(list, place.x + 12, place.y + 16.5, title, kHeaderSize, textOn(block));

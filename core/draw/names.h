@@ -19,7 +19,7 @@ namespace fusescope {
 [[nodiscard]] std::string_view displayFrameName(std::string_view name) noexcept;
 // How the tree, the graph and the path above it name a module: "self_attn"; a number with its list, "layers 3"; of
 // identical layers all at once, "layers 0–35 ×36"; the root by its class.
-[[nodiscard]] std::string displayModuleName(const ModuleTree& tree, ModuleId module, bool folded);
+[[nodiscard]] std::string displayModuleName(const ModuleTree& tree, ModuleId id, bool folded);
 // "31.8%", "0.3%", "<0.1%": shares side by side read better with the same decimals than with the same digits.
 [[nodiscard]] std::string shareText(double share);
 // Last component of a path.

@@ -22,6 +22,8 @@ using namespace roofline;
 double decadeBelow(double v) noexcept { return std::pow(10.0, std::floor(std::log10(v) + 1e-9)); }
 double decadeAbove(double v) noexcept { return std::pow(10.0, std::ceil(std::log10(v) - 1e-9)); }
 
+int decades(double low, double high) noexcept { return static_cast<int>(std::lround(std::log10(high / low))); }
+
 double topPeak(const DeviceSpec& device) noexcept {
     return device.bf16_tensor > 0 ? device.bf16_tensor : std::max(device.fp16_tensor, device.fp32);
 }
@@ -65,7 +67,9 @@ void drawAxes(const Scale& scale, DrawList& list) {
     };
     // Every decade gets a line; in a small picture not every one gets a label.
     double last = -1e9;
-    for (double v = scale.axes.min_ai; v <= scale.axes.max_ai * 1.001; v *= 10) {
+    const int ai_decades = decades(scale.axes.min_ai, scale.axes.max_ai);
+    for (int i = 0; i <= ai_decades; ++i) {
+        const double v = scale.axes.min_ai * std::pow(10.0, i);
         const double x = scale.x(v);
         grid(x, a.top, x, a.bottom);
         if (x - last < 36) continue;
@@ -73,7 +77,9 @@ void drawAxes(const Scale& scale, DrawList& list) {
         compose::text(list, x, a.bottom + 16, decadeText(v, false), 11, ColourRole::TextMuted, TextAlign::Centre);
     }
     last = 1e9;
-    for (double v = scale.axes.min_flops; v <= scale.axes.max_flops * 1.001; v *= 10) {
+    const int rate_decades = decades(scale.axes.min_flops, scale.axes.max_flops);
+    for (int i = 0; i <= rate_decades; ++i) {
+        const double v = scale.axes.min_flops * std::pow(10.0, i);
         const double y = scale.y(v);
         grid(a.left, y, a.right, y);
         if (last - y < 18) continue;

@@ -72,7 +72,7 @@ void LegendStrip::paintEvent(QPaintEvent*) {
         shown.entries.erase(last);
     }
     DrawList list;
-    compose::drawLegend(list, shown, kLeft, (kStripHeight - 20) / 2, 1e6);
+    compose::drawLegend(list, shown, kLeft, (kStripHeight - 20) / 2.0, 1e6);
     paintDrawList(painter, list, session_->theme());
 }
 

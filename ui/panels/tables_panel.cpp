@@ -13,7 +13,6 @@
 #include <QTabBar>
 #include <QTabWidget>
 #include <QTableView>
-#include <QTimer>
 
 #include <algorithm>
 #include <vector>
@@ -216,10 +215,13 @@ void TablesPanel::showEvent(QShowEvent* event) {
     QWidget::showEvent(event);
     if (!impl_->unseen) return;
     // Once the views have their size: a row is scrolled to by it.
-    QTimer::singleShot(0, this, [this] {
-        impl_->showSelection();
-        impl_->unseen = false;
-    });
+    QMetaObject::invokeMethod(
+        this,
+        [this] {
+            impl_->showSelection();
+            impl_->unseen = false;
+        },
+        Qt::QueuedConnection);
 }
 
 void TablesPanel::setFilter(const QString& text) {

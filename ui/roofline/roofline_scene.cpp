@@ -198,25 +198,27 @@ RooflineMarksItem::Taken RooflineMarksItem::paintRoofs(QPainter& painter) const 
     painter.drawEllipse(ridge, 4.5, 4.5);
 
     const std::vector<QRectF> circles = circlesOf(marks_.size());
-    // The first place where no mark and no other figure is; the first of all where there is none.
-    const auto note = [&](const std::vector<QPointF>& corners, const QString& words, ColourRole role, bool bold) {
+    // At the first place where no mark and no other figure is; must: at the first of all where there is none.
+    const auto note = [&](const std::vector<QPointF>& corners, const QString& words, ColourRole role, bool bold,
+                          bool must) {
         painter.setFont(uiFont(11, bold));
         const QSizeF size(QFontMetricsF(painter.font()).horizontalAdvance(words) + 2, 16);
-        QRectF chosen(corners.front(), size);
-        for (const QPointF& corner : corners) {
+        const auto isFree = [&](const QPointF& corner) {
             const QRectF box(corner, size);
             const auto hits = [&](const QRectF& other) { return other.intersects(box); };
-            if (!area.contains(box) || std::any_of(circles.begin(), circles.end(), hits) ||
-                std::any_of(taken.hard.begin(), taken.hard.end(), hits))
-                continue;
-            chosen = box;
-            break;
-        }
+            return area.contains(box) && std::none_of(circles.begin(), circles.end(), hits) &&
+                   std::none_of(taken.hard.begin(), taken.hard.end(), hits);
+        };
+        const auto free_one = std::find_if(corners.begin(), corners.end(), isFree);
+        if (free_one == corners.end() && !must) return false;
+        const QRectF chosen(free_one == corners.end() ? corners.front() : *free_one, size);
         if (chosen.left() < ridge.x() && chosen.right() > ridge.x() && chosen.top() > ridge.y())
-            painter.fillRect(chosen, colourOf(ColourRole::Surface)); // over the line that drops from the ridge
+            painter.fillRect(QRectF(ridge.x() - 2, chosen.top(), 4, chosen.height()),
+                             colourOf(ColourRole::Surface)); // the line that drops from the ridge stands back
         painter.setPen(colourOf(role));
         painter.drawText(chosen, Qt::AlignLeft | Qt::AlignVCenter, words);
         taken.hard.push_back(chosen);
+        return true;
     };
     const auto width = [](const QString& words, bool bold) {
         return QFontMetricsF(uiFont(11, bold)).horizontalAdvance(words) + 2;
@@ -245,25 +247,6 @@ RooflineMarksItem::Taken RooflineMarksItem::paintRoofs(QPainter& painter) const 
             taken.hard.push_back(along.mapRect(QRectF(x, -22, 10, 16)));
         painter.restore();
     }
-    // The compute roofs: their figures above their right ends; they give way upwards, downwards, to the left.
-    const auto roofNote = [&](double rate, const QString& name, ColourRole role, bool bold) {
-        const QString words = name + QLatin1Char(' ') + text(formatFlopRate(rate));
-        const double y = place({0, std::log10(rate)}).y(), right = area.right() - 6 - width(words, bold);
-        std::vector<QPointF> corners;
-        for (const double left : {0.0, 48.0, 96.0})
-            for (const double lower : {-18.0, -36.0, 3.0}) corners.emplace_back(right - left, y + lower);
-        // Before its left end, at the memory roof.
-        corners.emplace_back(place({std::log10(rate / device.bandwidth_Bps), 0}).x() - 10 - width(words, bold), y - 9);
-        note(corners, words, role, bold);
-    };
-    roofNote(peak,
-             device.bf16_tensor > 0   ? QStringLiteral("bf16")
-             : device.fp16_tensor > 0 ? QStringLiteral("fp16")
-                                      : QStringLiteral("fp32"),
-             ColourRole::Text, true);
-    if (device.fp32 > 0 && device.fp32 < peak)
-        roofNote(device.fp32, QStringLiteral("fp32"), ColourRole::TextMuted, false);
-
     // Keep off the slope.
     const double left = value(area.topLeft()).x();
     for (int i = 0; i <= 40; ++i) {
@@ -273,6 +256,29 @@ RooflineMarksItem::Taken RooflineMarksItem::paintRoofs(QPainter& painter) const 
     }
     taken.hard.emplace_back(ridge.x(), ridge.y() - 2, std::max(0.0, area.right() - ridge.x()), 4);
 
+    // The compute roofs: their figures above their right ends; they give way upwards, downwards, to the left.
+    const auto roofNote = [&](double rate, const QString& name, ColourRole role, bool bold) {
+        const double y = place({0, std::log10(rate)}).y();
+        // Where the figure has no room, the name alone: the axis tells about where the roof is.
+        for (const QString& words : {QString(name + QLatin1Char(' ') + text(formatFlopRate(rate))), name}) {
+            const double right = area.right() - 6 - width(words, bold);
+            std::vector<QPointF> corners;
+            for (const double aside : {0.0, 48.0, 96.0})
+                for (const double lower : {-18.0, -36.0, 3.0}) corners.emplace_back(right - aside, y + lower);
+            // Before its left end, at the memory roof.
+            corners.emplace_back(place({std::log10(rate / device.bandwidth_Bps), 0}).x() - 22 - width(words, bold),
+                                 y - 10);
+            if (note(corners, words, role, bold, words == name)) return;
+        }
+    };
+    roofNote(peak,
+             device.bf16_tensor > 0   ? QStringLiteral("bf16")
+             : device.fp16_tensor > 0 ? QStringLiteral("fp16")
+                                      : QStringLiteral("fp32"),
+             ColourRole::Text, true);
+    if (device.fp32 > 0 && device.fp32 < peak)
+        roofNote(device.fp32, QStringLiteral("fp32"), ColourRole::TextMuted, false);
+
     // The ridge's figure stands beside the line that drops from it, as low as it is free.
     const QString figure = QCoreApplication::translate("fusescope::RooflinePanel", "ridge %1 FLOP/byte")
                                .arg(text(formatSignificant(peak / device.bandwidth_Bps)));
@@ -281,7 +287,7 @@ RooflineMarksItem::Taken RooflineMarksItem::paintRoofs(QPainter& painter) const 
         corners.emplace_back(ridge.x() + 6, y);
         corners.emplace_back(ridge.x() - 6 - width(figure, false), y);
     }
-    if (!corners.empty()) note(corners, figure, ColourRole::TextMuted, false);
+    if (!corners.empty()) note(corners, figure, ColourRole::TextMuted, false, true);
     taken.soft.emplace_back(ridge.x() - 1, ridge.y(), 2, area.bottom() - ridge.y());
     return taken;
 }
