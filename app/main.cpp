@@ -12,21 +12,35 @@
 #include <QStyleFactory>
 
 #include <cstdio>
+#include <cstdlib>
+
+namespace {
+
+// Qt ends the program with abort() when it cannot open a display: a person gets a sentence and an exit status instead.
+// Only while the application object is made; what it says up to there is about the same end and less clear.
+void noDisplay(QtMsgType type, const QMessageLogContext&, const QString&) {
+    if (type == QtFatalMsg) {
+        const QByteArray display = qgetenv(qEnvironmentVariableIsSet("DISPLAY") ? "DISPLAY" : "WAYLAND_DISPLAY");
+        std::fprintf(stderr,
+                     "fusescope: expected a display for the window, found %s%s; --screenshot with "
+                     "QT_QPA_PLATFORM=offscreen and fusescope-cli need none\n",
+                     display.isEmpty() ? "none" : "none that answers at ", display.constData());
+        std::_Exit(fusescope::kExitUsage);
+    }
+}
+
+} // namespace
 
 int main(int argc, char** argv) {
     using namespace fusescope;
-    QApplication app(argc, argv);
     QCoreApplication::setOrganizationName(QStringLiteral("FuseScope"));
     QCoreApplication::setApplicationName(QStringLiteral("FuseScope"));
     QCoreApplication::setApplicationVersion(QStringLiteral(FUSESCOPE_VERSION));
-    QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
-    QApplication::setWindowIcon(appIcon());
 
     QCommandLineParser parser;
     parser.setApplicationDescription(
         QCoreApplication::translate("main", "Finds the regions of a PyTorch model step that one kernel could do."));
-    parser.addHelpOption();
-    parser.addVersionOption();
+    const QCommandLineOption help = parser.addHelpOption(), version = parser.addVersionOption();
     parser.addPositionalArgument(QStringLiteral("files"),
                                  QCoreApplication::translate("main", "Traces and model graphs, in any order"),
                                  QStringLiteral("[files...]"));
@@ -45,6 +59,26 @@ int main(int argc, char** argv) {
                                   QCoreApplication::translate("main", "Milliseconds to rest before the picture"),
                                   QStringLiteral("ms"), QStringLiteral("250"));
     parser.addOptions({shot, size, theme, select, wait});
+
+    // What only prints text needs no display. Other options are read later: QApplication takes its own ones out first.
+    QStringList words;
+    for (int i = 0; i < argc; ++i) words << QString::fromLocal8Bit(argv[i]);
+    parser.parse(words);
+    if (parser.isSet(version) || parser.isSet(help)) {
+        const QCoreApplication text_only(argc, argv);
+        if (parser.isSet(version)) parser.showVersion();
+        parser.showHelp();
+    }
+    // A picture needs no display either.
+    const bool nowhere = qEnvironmentVariableIsEmpty("DISPLAY") && qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY");
+    if (parser.isSet(shot) && nowhere && qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM"))
+        qputenv("QT_QPA_PLATFORM", "offscreen");
+
+    const QtMessageHandler usual = qInstallMessageHandler(noDisplay);
+    QApplication app(argc, argv);
+    qInstallMessageHandler(usual);
+    QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+    QApplication::setWindowIcon(appIcon());
     parser.process(app);
 
     ScreenshotOptions options;

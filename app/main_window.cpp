@@ -19,7 +19,6 @@
 #include <QStatusBar>
 #include <QStyleFactory>
 #include <QTabBar>
-#include <QTimer>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -124,7 +123,7 @@ void MainWindow::buildViews() {
     setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
     for (QDockWidget* d : {w_->model, w_->roofline, w_->findings, w_->timeline, w_->tables}) {
         // Tabs are formed after these signals, so look once the event loop is back.
-        const auto later = [this] { QTimer::singleShot(0, this, &MainWindow::trimTitles); };
+        const auto later = [this] { QMetaObject::invokeMethod(this, &MainWindow::trimTitles, Qt::QueuedConnection); };
         connect(d, &QDockWidget::dockLocationChanged, this, later);
         connect(d, &QDockWidget::topLevelChanged, this, later);
         connect(d, &QDockWidget::visibilityChanged, this, later);
@@ -156,7 +155,7 @@ void MainWindow::resetLayout() {
     resizeDocks({w_->roofline, w_->findings},
                 {std::clamp(wide * 24 / 100, 288, 560), std::clamp(wide * 25 / 100, 304, 520)}, Qt::Horizontal);
     resizeDocks({w_->timeline}, {height() * 36 / 100}, Qt::Vertical);
-    QTimer::singleShot(0, this, &MainWindow::trimTitles);
+    QMetaObject::invokeMethod(this, &MainWindow::trimTitles, Qt::QueuedConnection);
 }
 
 // A dock behind a tab is named by the tab: its own title would say it twice.
@@ -214,6 +213,7 @@ void MainWindow::applyTheme() {
     QApplication::setPalette(paletteOf(theme));
     qApp->setStyleSheet(styleSheetOf(theme));
     session_->setTheme(theme);
+    updateBusy();
 }
 
 // Qt 6.4 does not say which scheme the system has: the lightness of its own palette does.

@@ -73,6 +73,7 @@ private:
     void reanalyse();
     void showAnalysis(const AnalysisPtr& analysis);
     void present(const AnalysisPtr& analysis);
+    void updateBusy();
     void updateHeadline();
     void updateStatus();
     void updateRecent();

@@ -4,8 +4,10 @@
 
 #include "app/banner.h"
 #include "app/icons.h"
+#include "core/analysis/step_text.h"
 #include "core/base/format.h"
 #include "core/cost/device.h"
+#include "ui/base/legend.h"
 #include "ui/base/paint.h"
 #include "ui/base/session.h"
 #include "ui/panels/findings_panel.h"
@@ -14,9 +16,16 @@
 
 #include <QHBoxLayout>
 #include <QSignalBlocker>
+#include <QWidgetAction>
 
 namespace fusescope {
 namespace {
+
+// The texts that say something, one a line.
+QString lines(QStringList texts) {
+    texts.removeAll(QString());
+    return texts.join(QLatin1Char('\n'));
+}
 
 void fillSteps(QComboBox& box, const Analysis& analysis) {
     const QSignalBlocker quiet(box);
@@ -108,11 +117,27 @@ void MainWindow::buildToolBar() {
     auto* spacer = new QWidget(w_->bar);
     spacer->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
     w_->bar->addWidget(spacer);
+    w_->busy = new QLabel(w_->bar);
+    w_->busy->setContentsMargins(8, 0, 8, 0);
+    w_->busy->setForegroundRole(QPalette::WindowText); // a tool bar's children take the buttons'
+    w_->busy->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    w_->bar->addWidget(w_->busy);
     w_->headline = new QLabel(w_->bar);
     w_->headline->setFont(uiFont(15, true));
     w_->headline->setContentsMargins(8, 0, 12, 0);
     w_->headline->setTextInteractionFlags(Qt::TextSelectableByMouse);
     w_->bar->addWidget(w_->headline);
+    auto* legend = new QToolButton(w_->bar);
+    legend->setText(tr("Legend"));
+    legend->setToolTip(tr("What the colours mean"));
+    legend->setPopupMode(QToolButton::InstantPopup);
+    legend->setFocusPolicy(Qt::TabFocus);
+    auto* popup = new QMenu(legend);
+    auto* card = new QWidgetAction(popup);
+    card->setDefaultWidget(new LegendCard(session_, popup));
+    popup->addAction(card);
+    legend->setMenu(popup);
+    w_->bar->addWidget(legend);
     QAction* theme =
         w_->bar->addAction(lineIcon(QStringLiteral("theme")), tr("Light or dark"), this, &MainWindow::toggleTheme);
     if (auto* button = qobject_cast<QToolButton*>(w_->bar->widgetForAction(theme)))
@@ -122,24 +147,46 @@ void MainWindow::buildToolBar() {
         if (button->defaultAction() != nullptr) button->setFocusPolicy(Qt::TabFocus);
 }
 
+// How much of the step the GPU works, and what it waits for where it mostly waits.
+void MainWindow::updateBusy() {
+    w_->busy->clear();
+    w_->busy->setToolTip(QString());
+    const AnalysisPtr& a = session_->analysis();
+    if (!a || !a->trace || a->steps.empty()) return;
+    const StepStats* step = analysedStep(*a);
+    if (step == nullptr || step->bound == StepBound::Unknown) return;
+    const QString busy = text(formatDuration(step->gpu_busy_ns)), wall = text(formatDuration(step->wall_ns));
+    w_->busy->setText(step->bound == StepBound::Launches ? tr("GPU busy %1 of %2: bound by launches").arg(busy, wall)
+                      : step->bound == StepBound::Idle   ? tr("GPU busy %1 of %2: it mostly waits").arg(busy, wall)
+                                                         : tr("GPU busy %1 of %2").arg(busy, wall));
+    const QString figures = tr("Idle for %1 (%2) of the step; %3 kernels, %4 launches")
+                                .arg(text(formatDuration(step->gpu_idle_ns)),
+                                     text(formatPercent(step->wall_ns > 0 ? step->gpu_idle_ns / step->wall_ns : 0)),
+                                     QString::number(step->kernels), QString::number(step->launches));
+    w_->busy->setToolTip(lines({figures, text(stepVerdict(*a)), text(stepScopeNote(*a))}));
+    const ColourRole role = step->bound == StepBound::Kernels ? ColourRole::TextMuted : ColourRole::Warning;
+    w_->busy->setFont(uiFont(12, step->bound != StepBound::Kernels));
+    QPalette own = paletteOf(session_->theme());
+    own.setColor(QPalette::WindowText, qColor(role, session_->theme()));
+    w_->busy->setPalette(own);
+}
+
 void MainWindow::updateHeadline() {
+    updateBusy();
     w_->headline->clear();
     w_->headline->setToolTip(QString());
     const AnalysisPtr& a = session_->analysis();
     if (!a || !a->trace) return;
-    const QString now = text(formatDuration(a->stepNs()));
+    w_->headline->setText(text(stepHeadline(*a)));
     const Plan& plan = a->plan;
-    if (plan.findings.empty()) {
-        w_->headline->setText(tr("step %1").arg(now));
-        return;
-    }
-    w_->headline->setText(tr("step %1 → %2").arg(now, text(formatDuration(plan.predicted_step_ns.expected))));
     QStringList names;
     for (const std::string& id : plan.findings) names << text(id);
-    w_->headline->setToolTip(tr("Predicted with the plan (%1): %2 to %3. A prediction, not a measurement.")
-                                 .arg(names.join(QStringLiteral(", ")),
-                                      text(formatDuration(plan.predicted_step_ns.low)),
-                                      text(formatDuration(plan.predicted_step_ns.high))));
+    QString prediction;
+    if (!names.isEmpty())
+        prediction = tr("Predicted with the plan (%1): %2 to %3. A prediction, not a measurement.")
+                         .arg(names.join(QStringLiteral(", ")), text(formatDuration(plan.predicted_step_ns.low)),
+                              text(formatDuration(plan.predicted_step_ns.high)));
+    w_->headline->setToolTip(lines({prediction, text(otherDeviceNote(*a))}));
 }
 
 void MainWindow::updateStatus() {

@@ -31,7 +31,7 @@ struct MainWindow::Widgets {
     QToolBar* bar = nullptr;
     QComboBox *step = nullptr, *device = nullptr;
     QLineEdit* search = nullptr;
-    QLabel *headline = nullptr, *status = nullptr, *stage = nullptr;
+    QLabel *busy = nullptr, *headline = nullptr, *status = nullptr, *stage = nullptr;
     QToolButton* problems = nullptr;
     QProgressBar* progress = nullptr;
     QPushButton* cancel = nullptr;

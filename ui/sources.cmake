@@ -3,6 +3,7 @@ set(FUSESCOPE_UI_SOURCES
     base/paint.cpp
     base/palette.cpp
     base/empty_note.cpp
+    base/legend.cpp
     base/session.cpp
     base/tip.cpp
     graph/breadcrumb.cpp

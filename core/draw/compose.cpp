@@ -32,11 +32,11 @@ void append(DrawList& list, DrawList part, double dx, double dy) {
     move(list.markers, part.markers, dx, dy);
 }
 
-DrawText& text(DrawList& list, double x, double y, std::string value, double size, ColourRole fill, TextAlign align) {
+DrawText& text(DrawList& list, double x, double y, std::string text, double size, ColourRole fill, TextAlign align) {
     DrawText item;
     item.x = x;
     item.y = y;
-    item.text = std::move(value);
+    item.text = std::move(text);
     item.size = size;
     item.fill = fill;
     item.align = align;
@@ -44,9 +44,9 @@ DrawText& text(DrawList& list, double x, double y, std::string value, double siz
     return list.texts.back();
 }
 
-DrawText& elidedText(DrawList& list, double x, double y, std::string value, double size, ColourRole fill,
+DrawText& elidedText(DrawList& list, double x, double y, const std::string& words, double size, ColourRole fill,
                      double max_width) {
-    DrawText& item = text(list, x, y, elided(value, {size}, max_width), size, fill);
+    DrawText& item = text(list, x, y, elided(words, {size}, max_width), size, fill);
     item.max_width = max_width;
     return item;
 }
@@ -79,6 +79,10 @@ double drawLegend(DrawList& list, const Legend& legend, double x, double y, doub
             rect.filled = false;
             rect.stroke = role;
             rect.stroke_width = 2;
+        }
+        if (role >= ColourRole::BlockEmbedding && role <= ColourRole::BlockPlainStroke) { // pale: with their stroke
+            rect.stroke = static_cast<ColourRole>(static_cast<unsigned>(role) + 1);
+            rect.stroke_width = 1;
         }
         list.rects.push_back(rect);
         text(list, at + swatch + 6, top + row / 2 + 4, name, size, ColourRole::TextMuted);

@@ -14,7 +14,7 @@ namespace fusescope::compose {
 void append(DrawList& list, DrawList part, double dx, double dy);
 DrawText& text(DrawList& list, double x, double y, std::string text, double size, ColourRole fill,
                TextAlign align = TextAlign::Left);
-DrawText& elidedText(DrawList& list, double x, double y, std::string text, double size, ColourRole fill,
+DrawText& elidedText(DrawList& list, double x, double y, const std::string& words, double size, ColourRole fill,
                      double max_width);
 DrawLine& line(DrawList& list, double x0, double y0, double x1, double y1, ColourRole stroke, double width = 1);
 

@@ -17,69 +17,30 @@ ColourRole blockRole(const ModuleTree& tree, ModuleId module) {
     const auto has = [](std::string_view text, std::string_view part) {
         return text.find(part) != std::string_view::npos;
     };
-    const auto isLayer = [&](const Module& x) {
-        return has(x.type, "DecoderLayer") || has(x.type, "EncoderLayer") || has(x.type, "Block");
-    };
+    const bool layer = has(m.type, "DecoderLayer") || has(m.type, "EncoderLayer") || has(m.type, "Block");
     if (has(m.type, "Rotary")) return ColourRole::BlockPlain;
     if (has(m.type, "Embedding") || m.name == "lm_head") return ColourRole::BlockEmbedding;
-    if (has(m.type, "Norm")) {
-        // The final norm belongs to the model's head, not to a layer; the article colours it like the embedding.
-        for (ModuleId at = m.parent; at.valid() && at.index() < tree.modules.size(); at = tree.at(at).parent)
-            if (isLayer(tree.at(at))) return ColourRole::BlockNorm;
-        return m.parent.valid() ? ColourRole::BlockEmbedding : ColourRole::BlockNorm;
-    }
+    // One meaning, one colour: an RMSNorm looks the same in a layer and at the model's end.
+    if (has(m.type, "RMSNorm")) return ColourRole::BlockNorm;
+    if (has(m.type, "Norm")) return ColourRole::BlockEmbedding;
     if (has(m.type, "Attention") || has(m.type, "MLP") || has(m.type, "Mlp")) return ColourRole::BlockAttentionMlp;
-    if (isLayer(m) || m.name == "layers") return ColourRole::BlockLayer;
+    if (layer || m.name == "layers") return ColourRole::BlockLayer;
     return ColourRole::BlockPlain;
 }
 
 namespace graphdraw {
 namespace {
 
-constexpr double kTitle = 13, kSmall = 11, kBadge = 10;
-
+// Whoever paints elides by max_width: the window knows its font, the report estimates.
 DrawText& centred(DrawList& list, const LayoutRect& place, double y, const std::string& text, double size,
                   ColourRole role, double room) {
-    DrawText& item =
-        compose::text(list, place.x + place.width / 2, y, elided(text, {size}, room), size, role, TextAlign::Centre);
+    DrawText& item = compose::text(list, place.x + place.width / 2, y, text, size, role, TextAlign::Centre);
     item.max_width = room;
     item.layer = kTextLayer;
     return item;
 }
 
-// A pill whose right end stands at x; returns its left end.
-double pill(DrawList& list, double x, double y, const std::string& text, ColourRole fill, Pick pick,
-            Emphasis emphasis) {
-    const double width = textWidth(text, {kBadge, true}) + 12;
-    DrawRect rect;
-    rect.x = x - width;
-    rect.y = y;
-    rect.width = width;
-    rect.height = 16;
-    rect.radius = 8;
-    rect.fill = fill;
-    rect.layer = kBadgeLayer;
-    rect.pick = pick;
-    rect.emphasis = emphasis == Emphasis::Dimmed ? Emphasis::Dimmed : Emphasis::Normal;
-    list.rects.push_back(rect);
-    DrawText& item = compose::text(list, rect.x + width / 2, y + 11.5, text, kBadge, textOn(fill), TextAlign::Centre);
-    item.bold = true;
-    item.layer = kBadgeLayer;
-    item.pick = pick;
-    item.emphasis = rect.emphasis;
-    return rect.x;
-}
-
-void badges(const Analysis& analysis, const LayoutRect& place, const BoxFacts& facts, DrawList& list) {
-    if (facts.badges.empty()) return;
-    std::string text = catalogEntry(analysis.findings[facts.badges.front()].pattern).title;
-    if (facts.badges.size() > 1) text += fmt::format(" +{}", facts.badges.size() - 1);
-    text = elided(text, {kBadge, true}, std::max(160.0, place.width / 2));
-    // Edges enter in the middle of the upper side: the badge keeps to the right of it, over the corner if it must.
-    const double width = textWidth(text, {kBadge, true}) + 12;
-    const double right = std::max(place.x + place.width - 4, place.x + place.width / 2 + 12 + width);
-    pill(list, right, place.y - 12, text, ColourRole::Flagged, facts.flag, facts.emphasis);
-}
+bool isLayer(const ModuleTree& tree, ModuleId module) { return blockRole(tree, module) == ColourRole::BlockLayer; }
 
 } // namespace
 
@@ -146,15 +107,14 @@ void drawBox(const Analysis& analysis, const VisibleNode& node, const LayoutRect
     }
 
     const double room = place.width - (node.kind == VisibleKind::Op ? 24 : 8);
-    std::string measured = measuredText(facts);
-    if (textWidth(measured, {kSmall}) > room)
+    std::string measured = measuredText(facts, node.repeat, isLayer(model.modules, node.module));
+    if (textWidth(measured, {kSmallSize}) > room)
         measured.resize(std::min(measured.size(), measured.find(" · "))); // the time alone
     const bool has_subtitle = !node.subtitle.empty() && node.subtitle != node.title;
-    int lines = 1 + (has_subtitle ? 1 : 0) + (measured.empty() ? 0 : 1);
     const int fit = std::max(1, static_cast<int>((place.height - 4) / 14));
     const bool show_measured = !measured.empty() && fit >= 2;
     const bool show_subtitle = has_subtitle && fit >= (show_measured ? 3 : 2);
-    lines = 1 + (show_subtitle ? 1 : 0) + (show_measured ? 1 : 0);
+    const int lines = 1 + (show_subtitle ? 1 : 0) + (show_measured ? 1 : 0);
     double y = place.y + place.height / 2 - (lines - 1) * 7.5 + 4.5;
     const Emphasis text_emphasis = facts.emphasis == Emphasis::Dimmed ? Emphasis::Dimmed : Emphasis::Normal;
     const auto put = [&](const std::string& text, double size, ColourRole role, bool bold) {
@@ -165,13 +125,13 @@ void drawBox(const Analysis& analysis, const VisibleNode& node, const LayoutRect
         y += 15;
     };
     const ColourRole on_fill = textOn(box.fill);
-    put(node.title, node.kind == VisibleKind::Op || terminal ? 12 : kTitle, on_fill, node.kind == VisibleKind::Module);
-    if (show_subtitle) put(node.subtitle, kSmall, on_fill, false);
-    if (show_measured) put(measured, kSmall, on_fill, false);
+    put(node.title, node.kind == VisibleKind::Op || terminal ? kOpSize : kTitleSize, on_fill,
+        node.kind == VisibleKind::Module);
+    if (show_subtitle) put(node.subtitle, kSmallSize, on_fill, false);
+    if (show_measured) put(measured, kSmallSize, on_fill, false);
     if (node.repeat > 1)
-        pill(list, place.x + 34, place.y - 12, fmt::format("×{}", node.repeat), strokeOf(box.fill), box.pick,
+        pill(list, place.x + 4, place.y - 12, fmt::format("×{}", node.repeat), strokeOf(box.fill), box.pick,
              facts.emphasis);
-    badges(analysis, place, facts, list);
 }
 
 void drawCluster(const Analysis& analysis, const VisibleCluster& cluster, const LayoutRect& place,
@@ -198,28 +158,35 @@ void drawCluster(const Analysis& analysis, const VisibleCluster& cluster, const 
         }
     }
     list.rects.push_back(frame);
-    DrawRect header = frame;
-    header.height = std::min(24.0, place.height);
+    DrawRect header = frame; // an edge passes behind the title, not through it
+    header.height = std::min(kHeaderHeight, place.height);
     header.fill = block;
+    header.layer = kBoxLayer;
     list.rects.push_back(header);
 
-    std::string measured = measuredText(facts);
-    const double title_width = textWidth(cluster.title, {12, true}) + (cluster.repeat > 1 ? 36 : 0);
-    if (title_width + textWidth(measured, {kSmall}) + 40 > place.width)
-        measured.resize(std::min(measured.size(), measured.find(" · ")));
-    const double measured_width = measured.empty() ? 0 : textWidth(measured, {kSmall}) + 16;
-    const bool has_room = place.width - 24 > measured_width + 72;
-    const double room = place.width - 24 - (has_room ? measured_width : 0);
-    // How often the layer repeats is what the title may not lose.
-    const std::string repeat = cluster.repeat > 1 ? fmt::format(" ×{}", cluster.repeat) : std::string();
-    const std::string title = elided(cluster.title, {12, true}, room - textWidth(repeat, {12, true})) + repeat;
-    DrawText& name = compose::text(list, place.x + 12, place.y + 16.5, title, 12, textOn(block));
+    const std::string title = clusterTitle(cluster);
+    std::string measured = measuredText(facts, cluster.repeat, block == ColourRole::BlockLayer);
+    const auto wide = [](const std::string& text) { return text.empty() ? 0 : textWidth(text, {kSmallSize}) + 16; };
+    for (const char* end : {" · ", " layers", " copies"}) // the share goes first, then what the title says
+        if (0.9 * textWidth(title, {kHeaderSize, true}) + wide(measured) + 24 > place.width) // a wide estimate
+            measured.resize(std::min(measured.size(), measured.find(end)));
+    const bool has_room = place.width - 24 > wide(measured) + 72;
+    DrawText& name = compose::text(list, place.x + 12, place.y + 16.5, title, kHeaderSize, textOn(block));
+    name.max_width = place.width - 24 - (has_room ? wide(measured) : 0);
     name.bold = true;
+    name.layer = kTextLayer;
     name.pick = frame.pick;
-    if (measured_width > 0 && has_room)
-        compose::text(list, place.x + place.width - 12, place.y + 16.5, measured, kSmall, textOn(block),
-                      TextAlign::Right)
-            .pick = frame.pick;
+    if (measured.empty() || !has_room) return;
+    DrawText& figures = compose::text(list, place.x + place.width - 12, place.y + 16.5, measured, kSmallSize,
+                                      textOn(block), TextAlign::Right);
+    figures.layer = kTextLayer;
+    figures.pick = frame.pick;
+}
+
+std::string clusterTitle(const VisibleCluster& cluster) {
+    if (cluster.repeat <= 1) return cluster.title;
+    std::string title = cluster.title;
+    return title.insert(std::min(title.size(), title.find("  ")), fmt::format(" ×{}", cluster.repeat));
 }
 
 } // namespace graphdraw

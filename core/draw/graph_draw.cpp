@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/draw/graph_draw.h"
 
-#include "core/draw/compose.h"
 #include "core/draw/graph_parts.h"
-#include "core/draw/text_fit.h"
 
 #include <algorithm>
 #include <numeric>
@@ -21,18 +19,7 @@ int depthOf(const VisibleGraph& graph, std::int32_t cluster) noexcept {
     return depth;
 }
 
-struct Labels { // placed so far: the same shape need not be told twice side by side
-    std::vector<LayoutRect> boxes;
-    bool take(const LayoutRect& r) {
-        for (const LayoutRect& b : boxes)
-            if (r.x < b.x + b.width && b.x < r.x + r.width && r.y < b.y + b.height && b.y < r.y + r.height)
-                return false;
-        boxes.push_back(r);
-        return true;
-    }
-};
-
-void drawEdge(const VisibleEdge& edge, const LayoutResult::Edge& place, const Facts& facts, Labels& labels,
+void drawEdge(const VisibleEdge& edge, const LayoutResult::Edge& place, const Facts& facts, Places& places,
               DrawList& list) {
     if (place.path.size() < 2) return;
     DrawLine line;
@@ -50,15 +37,7 @@ void drawEdge(const VisibleEdge& edge, const LayoutResult::Edge& place, const Fa
                                                                            : Emphasis::Normal;
     const Emphasis label_emphasis = line.emphasis == Emphasis::Dimmed ? Emphasis::Dimmed : Emphasis::Normal;
     list.lines.push_back(std::move(line));
-    if (edge.label.empty()) return;
-
-    constexpr double size = 10;
-    const double width = textWidth(edge.label, {size});
-    if (!labels.take({place.label.x - width / 2 - 3, place.label.y - 6, width + 6, 12})) return;
-    DrawText& text = compose::text(list, place.label.x, place.label.y + 3.5, edge.label, size, ColourRole::TextMuted,
-                                   TextAlign::Centre);
-    text.layer = 2;
-    text.emphasis = label_emphasis;
+    drawEdgeLabel(edge.label, place, label_emphasis, places, list);
 }
 
 } // namespace
@@ -80,12 +59,11 @@ DrawList drawGraph(const Analysis& analysis, const VisibleGraph& graph, const La
         drawCluster(analysis, graph.clusters[i], layout.clusters[i], facts.clusters[i], list);
     for (std::size_t i = 0; i < std::min(graph.nodes.size(), layout.boxes.size()); ++i)
         drawBox(analysis, graph.nodes[i], layout.boxes[i], facts.boxes[i], list);
-    Labels labels;
-    labels.boxes = layout.boxes; // a label covers no box and no badge
-    for (const DrawRect& r : list.rects)
-        if (r.layer == kBadgeLayer) labels.boxes.push_back({r.x, r.y, r.width, r.height});
+    Places places(layout, graph);
+    for (std::size_t i = 0; i < std::min(graph.nodes.size(), layout.boxes.size()); ++i)
+        drawBadge(analysis, i, layout.boxes[i], facts.boxes[i], places, list);
     for (std::size_t i = 0; i < std::min(graph.edges.size(), layout.edges.size()); ++i)
-        drawEdge(graph.edges[i], layout.edges[i], facts, labels, list);
+        drawEdge(graph.edges[i], layout.edges[i], facts, places, list);
 
     // Cards of folds and badges reach a little over their boxes: the picture grows so that nothing is cut off.
     double right = list.width, bottom = list.height;

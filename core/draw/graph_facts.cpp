@@ -6,6 +6,8 @@
 #include "core/base/format.h"
 #include "core/draw/names.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -169,13 +171,13 @@ Facts graphFacts(const Analysis& analysis, const VisibleGraph& graph, const Sele
     return Collector(analysis, graph, selection).take();
 }
 
-std::string measuredText(const BoxFacts& facts) {
-    if (facts.timed) {
-        std::string text = formatDuration(facts.time_ns);
-        if (facts.share > 0) text += " · " + shareText(facts.share);
-        return text;
-    }
-    return facts.flops > 0 ? formatFlops(facts.flops) : std::string();
+std::string measuredText(const BoxFacts& facts, std::uint32_t repeat, bool layers) {
+    if (!facts.timed && !(facts.flops > 0)) return {};
+    std::string text = facts.timed ? formatDuration(facts.time_ns) : formatFlops(facts.flops);
+    // What stands inside is of one of them.
+    if (repeat > 1) text += fmt::format(" in {} {}", repeat, layers ? "layers" : "copies");
+    if (facts.timed && facts.share > 0) text += " · " + shareText(facts.share);
+    return text;
 }
 
 } // namespace fusescope::graphdraw

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace fusescope {
@@ -61,6 +62,25 @@ std::string_view displayOpName(std::string_view name) noexcept {
 std::string_view displayFrameName(std::string_view name) noexcept {
     const std::size_t at = name.find(": ");
     return at == std::string_view::npos || at + 2 >= name.size() ? name : name.substr(at + 2);
+}
+
+std::string displayModuleName(const ModuleTree& tree, ModuleId id, bool folded) {
+    if (!id.valid() || id.index() >= tree.modules.size()) return {};
+    const Module& module = tree.at(id);
+    if (!module.parent.valid() && module.name.empty()) return module.type.empty() ? "model" : module.type;
+    const bool number = !module.name.empty() && std::all_of(module.name.begin(), module.name.end(),
+                                                            [](char c) { return c >= '0' && c <= '9'; });
+    const bool fold = folded && module.fold_group < tree.folds.size();
+    std::string text = module.name;
+    if (number && module.parent.valid()) {
+        const FoldGroup* group = fold ? &tree.folds[module.fold_group] : nullptr;
+        const std::string& list = tree.at(module.parent).name;
+        text = list.empty() ? "" : list + " ";
+        text += group != nullptr ? tree.at(group->members.front()).name : module.name;
+        if (group != nullptr) text += "–" + tree.at(group->members.back()).name;
+    }
+    if (fold) text += fmt::format(" ×{}", tree.folds[module.fold_group].members.size());
+    return text;
 }
 
 std::string shareText(double share) {

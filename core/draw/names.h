@@ -2,6 +2,8 @@
 // Short forms of the long names that profilers record, for boxes and tables. The full name belongs in the tooltip.
 #pragma once
 
+#include "core/graph/module_tree.h"
+
 #include <string>
 #include <string_view>
 
@@ -15,6 +17,9 @@ namespace fusescope {
 [[nodiscard]] std::string_view displayOpName(std::string_view name) noexcept;
 // "torch/nn/modules/module.py(1775): _call_impl" -> "_call_impl"; "nn.Module: Qwen3MLP_0" -> "Qwen3MLP_0".
 [[nodiscard]] std::string_view displayFrameName(std::string_view name) noexcept;
+// How the tree, the graph and the path above it name a module: "self_attn"; a number with its list, "layers 3"; of
+// identical layers all at once, "layers 0–35 ×36"; the root by its class.
+[[nodiscard]] std::string displayModuleName(const ModuleTree& tree, ModuleId id, bool folded);
 // "31.8%", "0.3%", "<0.1%": shares side by side read better with the same decimals than with the same digits.
 [[nodiscard]] std::string shareText(double share);
 // Last component of a path.

@@ -22,6 +22,8 @@ using namespace roofline;
 double decadeBelow(double v) noexcept { return std::pow(10.0, std::floor(std::log10(v) + 1e-9)); }
 double decadeAbove(double v) noexcept { return std::pow(10.0, std::ceil(std::log10(v) - 1e-9)); }
 
+int decades(double low, double high) noexcept { return static_cast<int>(std::lround(std::log10(high / low))); }
+
 double topPeak(const DeviceSpec& device) noexcept {
     return device.bf16_tensor > 0 ? device.bf16_tensor : std::max(device.fp16_tensor, device.fp32);
 }
@@ -65,7 +67,9 @@ void drawAxes(const Scale& scale, DrawList& list) {
     };
     // Every decade gets a line; in a small picture not every one gets a label.
     double last = -1e9;
-    for (double v = scale.axes.min_ai; v <= scale.axes.max_ai * 1.001; v *= 10) {
+    const int ai_decades = decades(scale.axes.min_ai, scale.axes.max_ai);
+    for (int i = 0; i <= ai_decades; ++i) {
+        const double v = scale.axes.min_ai * std::pow(10.0, i);
         const double x = scale.x(v);
         grid(x, a.top, x, a.bottom);
         if (x - last < 36) continue;
@@ -73,7 +77,9 @@ void drawAxes(const Scale& scale, DrawList& list) {
         compose::text(list, x, a.bottom + 16, decadeText(v, false), 11, ColourRole::TextMuted, TextAlign::Centre);
     }
     last = 1e9;
-    for (double v = scale.axes.min_flops; v <= scale.axes.max_flops * 1.001; v *= 10) {
+    const int rate_decades = decades(scale.axes.min_flops, scale.axes.max_flops);
+    for (int i = 0; i <= rate_decades; ++i) {
+        const double v = scale.axes.min_flops * std::pow(10.0, i);
         const double y = scale.y(v);
         grid(a.left, y, a.right, y);
         if (last - y < 18) continue;
@@ -149,8 +155,26 @@ void drawRoofs(const DeviceSpec& device, const Scale& scale, std::vector<Area>& 
 
 } // namespace
 
+std::vector<std::uint32_t> opsBelowAxes(const Analysis& analysis) {
+    // A launch of a few numbers runs at a millionth of the roof. Decades of empty axis for it would press together what
+    // the time goes into.
+    constexpr double least_share = 0.001, usual = 2e11;
+    double all = 0, lowest = usual;
+    for (const OpSummary& op : analysis.ops) all += op.time_ns;
+    const std::vector<std::uint32_t> rows = plottableOps(analysis);
+    for (const std::uint32_t row : rows)
+        if (analysis.ops[row].time_ns >= all * least_share)
+            lowest = std::min(lowest, analysis.ops[row].achievedFlops());
+    lowest = decadeBelow(std::max(lowest, 1e3) / 2);
+    std::vector<std::uint32_t> below;
+    for (const std::uint32_t row : rows)
+        if (analysis.ops[row].achievedFlops() < lowest && analysis.ops[row].time_ns < all * least_share)
+            below.push_back(row);
+    return below;
+}
+
 RooflineAxes rooflineAxes(const Analysis& analysis) {
-    double min_ai = 0.1, max_ai = 1000, min_flops = 1e11, max_flops = 1e14;
+    double min_ai = 0.2, max_ai = 1000, min_flops = 2e11, max_flops = 1e14;
     const auto take = [&](double ai, double flops) {
         if (!(ai > 0) || !(flops > 0) || !std::isfinite(ai) || !std::isfinite(flops)) return;
         min_ai = std::min(min_ai, std::max(ai, 1e-6));
@@ -158,12 +182,15 @@ RooflineAxes rooflineAxes(const Analysis& analysis) {
         min_flops = std::min(min_flops, std::max(flops, 1e3));
         max_flops = std::max(max_flops, std::min(flops, 1e18));
     };
+    const std::vector<std::uint32_t> hidden = opsBelowAxes(analysis);
     for (const std::uint32_t row : plottableOps(analysis))
-        take(analysis.ops[row].intensity(), analysis.ops[row].achievedFlops());
+        if (!std::binary_search(hidden.begin(), hidden.end(), row))
+            take(analysis.ops[row].intensity(), analysis.ops[row].achievedFlops());
     // The ridge keeps some roof to its right.
     const double peak = topPeak(analysis.device);
     if (peak > 0 && analysis.device.bandwidth_Bps > 0) take(peak / analysis.device.bandwidth_Bps * 2, peak);
-    return {decadeBelow(min_ai), decadeAbove(max_ai), decadeBelow(min_flops), decadeAbove(max_flops)};
+    // A mark on the border would be cut in half.
+    return {decadeBelow(min_ai / 2), decadeAbove(max_ai), decadeBelow(min_flops / 2), decadeAbove(max_flops)};
 }
 
 DrawList drawRoofline(const Analysis& analysis, double width, double height, const SelectionSets& selection) {

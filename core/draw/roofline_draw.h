@@ -8,7 +8,7 @@
 
 namespace fusescope {
 
-struct RooflineAxes { // powers of ten that hold all points and the ridge
+struct RooflineAxes { // powers of ten that hold all points but those below, and the ridge
     double min_ai = 0.01, max_ai = 10000, min_flops = 1e9, max_flops = 1e15;
 };
 [[nodiscard]] RooflineAxes rooflineAxes(const Analysis& analysis);
@@ -18,6 +18,8 @@ struct RooflineAxes { // powers of ten that hold all points and the ridge
 [[nodiscard]] std::vector<std::uint32_t> plottableOps(const Analysis& analysis);
 // Why no operator stands under the roof, in a sentence; "" when one does.
 [[nodiscard]] std::string rooflineEmptyText(const Analysis& analysis);
+// Rows so short and so slow that the axes do not reach down to them, ascending.
+[[nodiscard]] std::vector<std::uint32_t> opsBelowAxes(const Analysis& analysis);
 [[nodiscard]] DrawList drawRoofline(const Analysis& analysis, double width, double height,
                                     const SelectionSets& selection);
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace fusescope {
 namespace {
@@ -39,8 +40,12 @@ public:
             return;
         }
         // One row for a whole thread: operators over deeper operators.
-        for (auto depth = row.shown.rbegin(); depth != row.shown.rend(); ++depth)
+        const std::size_t first_text = list_.texts.size();
+        for (auto depth = row.shown.rbegin(); depth != row.shown.rend(); ++depth) {
+            const std::size_t first_rect = list_.rects.size(), texts_below = list_.texts.size();
             line(row, *depth, y, row.line_height - 2, true);
+            dropCovered(first_text, texts_below, first_rect);
+        }
     }
 
 private:
@@ -52,6 +57,20 @@ private:
         rect.fill = ColourRole::Surface;
         rect.layer = -2;
         list_.rects.push_back(rect);
+    }
+
+    // Names of the texts in [from, to) over which the boxes from first_rect on have been drawn would shine through.
+    void dropCovered(std::size_t from, std::size_t to, std::size_t first_rect) {
+        if (from == to || first_rect == list_.rects.size()) return;
+        const auto boxes = list_.rects.begin() + static_cast<std::ptrdiff_t>(first_rect); // ascending, side by side
+        const auto covered = [&](const DrawText& text) {
+            const auto at = std::upper_bound(boxes, list_.rects.end(), text.x + text.max_width,
+                                             [](double x, const DrawRect& r) { return x < r.x; });
+            return at != boxes && std::prev(at)->x + std::prev(at)->width > text.x;
+        };
+        const auto begin = list_.texts.begin() + static_cast<std::ptrdiff_t>(from),
+                   end = list_.texts.begin() + static_cast<std::ptrdiff_t>(to);
+        list_.texts.erase(std::remove_if(begin, end, covered), end);
     }
 
     void line(const TimelineRow& row, std::uint16_t depth, double y, double height, bool summary) {

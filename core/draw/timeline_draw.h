@@ -5,6 +5,7 @@
 #include "core/draw/draw_list.h"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace fusescope {
@@ -45,6 +46,8 @@ struct TimelineView {
                                     const SelectionSets& selection);
 [[nodiscard]] DrawList drawRuler(std::int64_t origin, const TimelineView& view,
                                  double height); // nice ticks, labels from origin
+// A time as the ruler writes it, to the pixel: "120.034 ms" where a pixel is some microseconds.
+[[nodiscard]] std::string rulerTime(std::int64_t origin, std::int64_t t, const TimelineView& view);
 [[nodiscard]] DrawList drawMinimap(const Analysis& analysis, double width,
                                    double height); // whole trace, GPU busy + steps
 // The slice under a point of the drawing area, invalid if none.

@@ -50,6 +50,14 @@ struct TickFormat {
 
 } // namespace
 
+std::string rulerTime(std::int64_t origin, std::int64_t t, const TimelineView& view) {
+    if (view.t1 <= view.t0 || !(view.width >= 1)) return {};
+    const double at = t >= origin ? Scale::ns(origin, t) : -Scale::ns(t, origin);
+    // A pixel further must read otherwise.
+    const auto step = static_cast<std::int64_t>(std::max(1.0, Scale::ns(view.t0, view.t1) / view.width));
+    return TickFormat(step, std::fabs(at)).text(at);
+}
+
 DrawList drawRuler(std::int64_t origin, const TimelineView& view, double height) {
     DrawList list;
     list.width = view.width;

@@ -55,9 +55,15 @@ template <int N, class T> __device__ __forceinline__ Vec<T, N> loadShared(const 
     return v;
 }
 
+/// Stores in pieces of 16 bytes. Written in PTX, since the compiler sometimes splits the assignment of a uint4 into four
+/// stores of 4 bytes.
 template <int N, class T> __device__ __forceinline__ void store(T* p, const Vec<T, N>& v) {
 #pragma unroll
-    for (int i = 0; i < v.pieces; ++i) reinterpret_cast<uint4*>(p)[i] = v.piece(i);
+    for (int i = 0; i < v.pieces; ++i) {
+        const uint4 raw = v.piece(i);
+        asm volatile("st.global.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(reinterpret_cast<uint4*>(p) + i), "r"(raw.x),
+                     "r"(raw.y), "r"(raw.z), "r"(raw.w));
+    }
 }
 
 /// Two elements in one register, and the instructions that work on both.

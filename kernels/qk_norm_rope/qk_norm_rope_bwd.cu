@@ -26,6 +26,7 @@ template <class T> struct Part {
     T* dweight;     // null when it is not wanted
     float* partial; // [blocks][headDim]
     int heads;
+    int slots; // heads of a token that a block works on side by side, a power of two
     int blocks;
 };
 
@@ -38,7 +39,7 @@ template <class T> struct Arguments {
     float inverseHeadDim;
 };
 
-constexpr int threads = 256, blocksPerSm = 3;
+constexpr int threads = 256;
 
 template <class T, int N> __device__ __forceinline__ Vec<T, N> shuffled(const Vec<T, N>& v, int distance) {
     Vec<T, N> out;
@@ -55,7 +56,7 @@ template <class T, int N> __device__ __forceinline__ Vec<T, N> shuffled(const Ve
 }
 
 /// A head is one vector a lane; the lane Lanes / 2 away holds the other half's vector.
-template <class T, int Lanes, bool Once>
+template <class T, int Lanes, bool Once, int blocksPerSm, int inFlight>
 __global__ void __launch_bounds__(threads, blocksPerSm) qkNormRopeBackward(const __grid_constant__ Arguments<T> a) {
     constexpr int n = vecWidth<T>, groups = threads / Lanes;
     __shared__ float sums[groups][Lanes * n];
@@ -64,59 +65,82 @@ __global__ void __launch_bounds__(threads, blocksPerSm) qkNormRopeBackward(const
     const int block = int(blockIdx.x) - (second ? a.part[0].blocks : 0);
     const int lane = threadIdx.x % Lanes, group = threadIdx.x / Lanes, column = lane * n;
     const bool lower = lane < Lanes / 2;
+    const int slots = p.slots, slot = group & (slots - 1), tokensOfBlock = groups / slots;
     const Vec<T, n> weight = loadShared<n>(p.weight + column);
-    const int64_t rows = a.tokens * p.heads;
     float dweight[n] = {};
 
-    // The bounds of the loop are the same for all lanes of a warp: the shuffles need them all.
-    for (int64_t first = int64_t(block) * groups; first < rows; first += int64_t(p.blocks) * groups) {
-        const int64_t row = first + group;
-        const bool inside = row < rows;
-        int64_t token, head, batch, place;
-        splitToken(inside ? row : 0, p.heads, token, head);
-        splitToken(token, a.tokensOfBatch, batch, place);
-        Vec<T, n> dy = loadOnce<n>(p.dy.token(batch, place) + head * p.dy.headStride + column);
-        const Vec<T, n> x = loadOnce<n>(p.x.token(batch, place) + head * p.x.headStride + column);
+    // The bounds of both loops are the same for all lanes of a warp: the shuffles need them all.
+    const int64_t step = int64_t(p.blocks) * tokensOfBlock;
+    for (int64_t tile = int64_t(block) * tokensOfBlock; tile < a.tokens; tile += step) {
+        const int64_t token = tile + group / slots;
+        const bool tokenInside = token < a.tokens;
+        int64_t batch, place;
+        splitToken(tokenInside ? token : 0, a.tokensOfBatch, batch, place);
+        const T* dyToken = p.dy.token(batch, place) + column;
+        const T* xToken = p.x.token(batch, place) + column;
+        T* dxToken = p.dx.token(batch, place) + column;
+        const float* rstd = p.rstd + (tokenInside ? token : 0) * p.heads;
         const int64_t table = a.rotary.token(batch, place) + column;
         const Vec<T, n> cos = loadShared<n>(a.rotary.cos + table), sin = loadShared<n>(a.rotary.sin + table);
-        const float r = __ldg(p.rstd + (inside ? row : 0));
 
-        // The gradient of what the norm made, d, then times the weight, g.
-        float d[n], g[n], dot = 0.f;
-        if constexpr (Once) {
+        for (int first = slot; first - slot < p.heads; first += slots * inFlight) {
+            Vec<T, n> dy[inFlight], x[inFlight];
+            float r[inFlight];
+            bool inside[inFlight];
 #pragma unroll
-            for (int i = 0; i < n; ++i) {
-                const float e = toFloat(dy.e[i]);
-                const float cross = __shfl_xor_sync(0xffffffffu, e * toFloat(sin.e[i]), Lanes / 2);
-                d[i] = e * toFloat(cos.e[i]) + (lower ? cross : -cross);
-                g[i] = d[i] * toFloat(weight.e[i]);
+            for (int u = 0; u < inFlight; ++u) {
+                // A head that is not there is zero and adds nothing; a branch would part the lanes' ways.
+                const int head = first + u * slots;
+                inside[u] = tokenInside && head < p.heads;
+                dy[u] = x[u] = Vec<T, n>{};
+                r[u] = 0.f;
+                if (inside[u]) {
+                    dy[u] = loadOnce<n>(dyToken + head * p.dy.headStride);
+                    x[u] = loadOnce<n>(xToken + head * p.x.headStride);
+                    r[u] = __ldg(rstd + head);
+                }
             }
-        } else {
-            const Vec<T, n> straight = multiply(dy, cos), cross = shuffled(multiply(dy, sin), Lanes / 2);
-            dy = lower ? add(straight, cross) : subtract(straight, cross);
-            unpack(multiply(dy, weight), g);
+#pragma unroll
+            for (int u = 0; u < inFlight; ++u) {
+                const int head = first + u * slots;
+                // The gradient of what the norm made, d, then times the weight, g.
+                float d[n], g[n], dot = 0.f;
+                if constexpr (Once) {
+#pragma unroll
+                    for (int i = 0; i < n; ++i) {
+                        const float e = toFloat(dy[u].e[i]);
+                        const float cross = __shfl_xor_sync(0xffffffffu, e * toFloat(sin.e[i]), Lanes / 2);
+                        d[i] = e * toFloat(cos.e[i]) + (lower ? cross : -cross);
+                        g[i] = d[i] * toFloat(weight.e[i]);
+                    }
+                } else {
+                    const Vec<T, n> straight = multiply(dy[u], cos);
+                    const Vec<T, n> cross = shuffled(multiply(dy[u], sin), Lanes / 2);
+                    dy[u] = lower ? add(straight, cross) : subtract(straight, cross);
+                    unpack(multiply(dy[u], weight), g);
+                }
+                float fx[n];
+                unpack(x[u], fx);
+#pragma unroll
+                for (int i = 0; i < n; ++i) dot += g[i] * fx[i];
+                dot = sumLanes<Lanes>(dot);
+                if constexpr (Once) {
+#pragma unroll
+                    for (int i = 0; i < n; ++i) dweight[i] += d[i] * (fx[i] * r[u]);
+                } else {
+                    float h[n];
+#pragma unroll
+                    for (int i = 0; i < n; ++i) h[i] = fx[i] * r[u];
+                    unpack(multiply(dy[u], packed<T>(h)), d);
+#pragma unroll
+                    for (int i = 0; i < n; ++i) dweight[i] += d[i];
+                }
+                const float c = -dot * r[u] * r[u] * r[u] * a.inverseHeadDim;
+#pragma unroll
+                for (int i = 0; i < n; ++i) g[i] = g[i] * r[u] + fx[i] * c;
+                if (inside[u]) store<n>(dxToken + head * p.dx.headStride, packed<T>(g));
+            }
         }
-        float fx[n];
-        unpack(x, fx);
-#pragma unroll
-        for (int i = 0; i < n; ++i) dot += g[i] * fx[i];
-        dot = sumLanes<Lanes>(dot);
-        if (!inside) continue;
-        if constexpr (Once) {
-#pragma unroll
-            for (int i = 0; i < n; ++i) dweight[i] += d[i] * (fx[i] * r);
-        } else {
-            float h[n];
-#pragma unroll
-            for (int i = 0; i < n; ++i) h[i] = fx[i] * r;
-            unpack(multiply(dy, packed<T>(h)), d);
-#pragma unroll
-            for (int i = 0; i < n; ++i) dweight[i] += d[i];
-        }
-        const float c = -dot * r * r * r * a.inverseHeadDim;
-#pragma unroll
-        for (int i = 0; i < n; ++i) g[i] = g[i] * r + fx[i] * c;
-        store<n>(p.dx.token(batch, place) + head * p.dx.headStride + column, packed<T>(g));
     }
 
     if (!p.dweight) return;
@@ -198,6 +222,7 @@ template <class T> __global__ void __launch_bounds__(512) sumWeightGradients(con
 /// What a call will launch: the workspace follows from it.
 struct Plan {
     int lanes = 0; // 0: the kernel of any head_dim
+    int slots[2] = {1, 1};
     int blocks[2] = {0, 0};
 };
 
@@ -211,14 +236,30 @@ template <class T> Plan planFor(const FsQkNormRopeBackward& c, const DeviceFacts
     if (c.hint.variant >= 0 && aligned(c.dq_out, c.q, c.dq, c.q_weight) && aligned(c.dk_out, c.k, c.dk, c.k_weight) &&
         aligned16(c.rotary, shape, sizeof(T)))
         plan.lanes = 2 * lanesOf<T>(c.head_dim);
+    if (plan.lanes > 32) plan.lanes = 0;
+    const int inFlight = c.hint.variant == 1   ? 1
+                         : c.hint.variant == 2 ? 4
+                                               : 2,
+              blocksPerSm = c.hint.variant == 1   ? 3
+                            : c.hint.variant == 3 ? 3
+                                                  : 2;
 
     const int64_t tokens = c.batch * c.tokens, rows[2] = {tokens * c.q.heads, tokens * c.k.heads};
-    const int64_t rowsOfBlock = plan.lanes ? threads / plan.lanes : 1;
     const int perSm = c.hint.blocks_per_sm > 0 ? c.hint.blocks_per_sm : plan.lanes ? blocksPerSm : 32;
     const int64_t grid = std::max<int64_t>(2, int64_t(device.multiprocessors) * perSm);
-    const int64_t tiles[2] = {(rows[0] + rowsOfBlock - 1) / rowsOfBlock, (rows[1] + rowsOfBlock - 1) / rowsOfBlock};
+    const int64_t heads[2] = {c.q.heads, c.k.heads};
+    int64_t tiles[2] = {rows[0], rows[1]};
+    for (int w = 0; w < 2; ++w) {
+        if (plan.lanes == 0 || rows[w] == 0) continue;
+        const int groups = threads / plan.lanes;
+        int& slots = plan.slots[w];
+        while (slots * inFlight < heads[w] && slots < groups) slots *= 2;
+        // Few tokens: their heads side by side, so that there is work for every block.
+        while (slots < heads[w] && slots < groups && tokens * slots < grid * groups) slots *= 2;
+        tiles[w] = (tokens * slots + groups - 1) / groups;
+    }
     if (tiles[0] + tiles[1] == 0) return plan;
-    const double share = double(tiles[0]) / double(tiles[0] + tiles[1]);
+    const double share = double(rows[0]) / double(rows[0] + rows[1]);
     const int64_t ofQ = std::clamp<int64_t>(int64_t(share * double(grid) + 0.5), tiles[0] > 0, grid - (tiles[1] > 0));
     plan.blocks[0] = int(std::min(ofQ, tiles[0]));
     plan.blocks[1] = int(std::min(grid - ofQ, tiles[1]));
@@ -241,6 +282,7 @@ FsStatus launch(const FsQkNormRopeBackward& c, const Plan& plan, float* partial,
                  static_cast<T*>(c.dq_weight),
                  partial,
                  int(c.q.heads),
+                 plan.slots[0],
                  plan.blocks[0]};
     if (c.dq_weight) partial += plan.blocks[0] * c.head_dim;
     a.part[1] = {typed<const T>(c.dk_out),
@@ -251,6 +293,7 @@ FsStatus launch(const FsQkNormRopeBackward& c, const Plan& plan, float* partial,
                  static_cast<T*>(c.dk_weight),
                  partial,
                  int(c.k.heads),
+                 plan.slots[1],
                  plan.blocks[1]};
     a.rotary = typed<T>(c.rotary);
     a.tokens = c.batch * c.tokens;
@@ -261,7 +304,17 @@ FsStatus launch(const FsQkNormRopeBackward& c, const Plan& plan, float* partial,
     const int grid = plan.blocks[0] + plan.blocks[1];
     if (grid > 0 && plan.lanes > 0) {
         const FsStatus s = withLanes<T>(plan.lanes / 2, [&](auto half) {
-            qkNormRopeBackward<T, 2 * decltype(half)::value, Once><<<grid, threads, 0, stream>>>(a);
+            constexpr int lanes = 2 * decltype(half)::value;
+            if constexpr (lanes <= 32) {
+                if (c.hint.variant == 1)
+                    qkNormRopeBackward<T, lanes, Once, 3, 1><<<grid, threads, 0, stream>>>(a);
+                else if (c.hint.variant == 2)
+                    qkNormRopeBackward<T, lanes, Once, 2, 4><<<grid, threads, 0, stream>>>(a);
+                else if (c.hint.variant == 3)
+                    qkNormRopeBackward<T, lanes, Once, 3, 2><<<grid, threads, 0, stream>>>(a);
+                else
+                    qkNormRopeBackward<T, lanes, Once, 2, 2><<<grid, threads, 0, stream>>>(a);
+            }
             return checkLaunch("qk_norm_rope backward");
         });
         if (s != FS_OK) return s;

@@ -256,7 +256,9 @@ __global__ void __launch_bounds__(blockThreads<Vectors>, 1) normBackwardBlock(Ar
         Vec<float, n> out;
 #pragma unroll
         for (int i = 0; i < n; ++i) out.e[i] = dweight[k][i];
-        store<n>(sums + group * a.width + v * n, out);
+        auto* to = reinterpret_cast<uint4*>(sums + group * a.width + v * n);
+#pragma unroll
+        for (int i = 0; i < out.pieces; ++i) to[i] = out.piece(i);
     }
     __syncthreads();
     for (int column = threadIdx.x; column < int(a.width); column += blockDim.x) {

@@ -35,6 +35,13 @@ function(fusescope_embed target)
         DEPENDS ${files} "${list_file}" "${script}"
         COMMENT "Embedding ${ARG_NAMESPACE}"
         VERBATIM)
+    # Whoever only reads sources (clang-tidy) builds the target "generated" and nothing else.
+    if(NOT TARGET generated)
+        add_custom_target(generated)
+    endif()
+    add_custom_target(embed_${ARG_NAMESPACE} DEPENDS "${header}" "${source}")
+    add_dependencies(generated embed_${ARG_NAMESPACE})
+    add_dependencies(${target} embed_${ARG_NAMESPACE})
     target_sources(${target} PRIVATE "${source}" "${header}")
     target_include_directories(${target} PUBLIC "${PROJECT_BINARY_DIR}/generated")
     set_source_files_properties("${source}" "${header}" PROPERTIES SKIP_AUTOGEN ON)

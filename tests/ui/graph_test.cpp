@@ -8,11 +8,13 @@
 #include "ui/graph/graph_tip.h"
 
 #include <QFile>
+#include <QMenu>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QToolButton>
 #include <QtTest>
 
+#include <algorithm>
 #include <memory>
 
 using namespace fusescope;
@@ -122,6 +124,55 @@ private Q_SLOTS:
         s.panel->toggleExpanded(module);
         QVERIFY(s.settle());
         QCOMPARE(s.visible().nodes.size(), before);
+    }
+
+    // Fitting the whole picture makes it small: what is opened then must be readable, and in sight.
+    void anOpenedBlockIsShownReadable() {
+        const Shown s;
+        QVERIFY(s.settle());
+        s.panel->resize(420, 380);
+        s.panel->fit();
+        QApplication::processEvents();
+        QVERIFY(s.canvas()->scale() < 0.7);
+        const ModuleId module = s.visible().nodes[static_cast<std::size_t>(s.expandable())].module;
+        s.panel->toggleExpanded(module);
+        QVERIFY(s.settle());
+        QVERIFY2(s.canvas()->scale() >= 0.7 && s.canvas()->scale() <= 1,
+                 qPrintable(QString::number(s.canvas()->scale())));
+        for (std::size_t i = 0; i < s.visible().clusters.size(); ++i) {
+            if (s.visible().clusters[i].module != module) continue;
+            const LayoutRect& r = s.canvas()->picture()->layout.clusters[i];
+            const QPointF top = s.canvas()->toWidget({r.x + r.width / 2, r.y});
+            QVERIFY(QRectF(s.canvas()->rect()).contains(top)); // its title
+            if (r.height * s.canvas()->scale() < s.canvas()->height() - 32)
+                QVERIFY(s.canvas()->toWidget({r.x, r.y + r.height}).y() <= s.canvas()->height());
+            return;
+        }
+        QFAIL("the module was not opened");
+    }
+
+    void crumbsNeverOverlap() {
+        const AnalysisPtr analysis = testing::syntheticAnalysis();
+        const ModuleTree& tree = analysis->graph->modules;
+        const ModuleId deep = tree.find("model.layers.0.self_attn.q_proj");
+        QVERIFY(deep.valid());
+        for (const int width : {600, 320, 220, 120, 60}) {
+            Breadcrumb crumbs;
+            crumbs.resize(width, 28);
+            crumbs.show(&tree, {}, deep);
+            static_cast<QWidget&>(crumbs).show();
+            QApplication::processEvents();
+            QList<QToolButton*> shown;
+            for (auto* button : crumbs.findChildren<QToolButton*>())
+                if (button->isVisible()) shown << button;
+            std::sort(shown.begin(), shown.end(), [](auto* a, auto* b) { return a->x() < b->x(); });
+            QVERIFY(!shown.isEmpty());
+            for (qsizetype i = 1; i < shown.size(); ++i)
+                QVERIFY2(shown[i]->x() >= shown[i - 1]->geometry().right(), qPrintable(QString::number(width)));
+            if (width >= 120) QVERIFY(shown.last()->text().contains(QLatin1String("proj"))); // the end tells most
+            for (auto* button : shown) // what is hidden is in the menu
+                if (button->text() == QStringLiteral("…")) QVERIFY(!button->menu()->actions().isEmpty());
+        }
     }
 
     void enterOpensTheSelected() {

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/support/synthetic_analysis.h"
 #include "ui/base/empty_note.h"
+#include "ui/base/paint.h"
+#include "ui/models/finding_model.h"
 #include "ui/models/roles.h"
 #include "ui/models/step_tables.h"
+#include "ui/panels/finding_text.h"
 #include "ui/panels/findings_panel.h"
 #include "ui/panels/model_panel.h"
 #include "ui/panels/tables_panel.h"
 
 #include <QClipboard>
+#include <QFontMetricsF>
 #include <QGuiApplication>
 #include <QLabel>
 #include <QListView>
+#include <QScrollBar>
 #include <QSignalSpy>
 #include <QTableView>
 #include <QTest>
@@ -48,6 +53,10 @@ private Q_SLOTS:
     void tablesFollowAndPick();
     void rowsAreCopiedAsTabSeparatedText();
     void findingsFollowAndPick();
+    void theFilterKeepsListAndDetailTogether();
+    void theTextFollowsTheState();
+    void cardsShowTheWholeRange();
+    void tablesOpenAtTheTop();
     void findingLinksPickOthers();
     void findingIsCopiedAsMarkdown();
     void noFindings();
@@ -197,6 +206,82 @@ void PanelsTest::findingsFollowAndPick() {
     QVERIFY(panel.copyText().isEmpty());
 }
 
+void PanelsTest::theFilterKeepsListAndDetailTogether() {
+    FindingsPanel panel(session_.get());
+    Analysis value = testing::syntheticAnalysisValue();
+    session_->setAnalysis(std::make_shared<const Analysis>(std::move(value)));
+    show(panel, 380, 700);
+    auto* list = panel.findChild<QListView*>();
+    auto* detail = panel.findChild<QTextBrowser*>();
+    // A module that several findings share.
+    const ModuleId layer = session_->analysis()->link.modules.find("model.layers.0");
+    session_->pick({PickKind::Module, layer.value});
+    const std::vector<std::uint32_t> rows = session_->selection().findings;
+    QVERIFY(rows.size() >= 2);
+    const auto title = [&](std::uint32_t row) { return titleOf(session_->analysis()->findings[row]); };
+    QVERIFY(detail->toPlainText().startsWith(title(rows[0])));
+    panel.setFilter(title(rows[1]));
+    QVERIFY(list->model()->rowCount() >= 1);
+    const QString shown = detail->toPlainText();
+    bool visible = false;
+    for (int row = 0; row < list->model()->rowCount(); ++row)
+        visible = visible || shown.startsWith(list->model()->index(row, 0).data().toString());
+    QVERIFY2(detail->isVisible() && visible, qPrintable(shown.left(60)));
+    panel.setFilter(QStringLiteral("nothing like it"));
+    QVERIFY(!detail->isVisible());
+    QVERIFY(panel.copyText().isEmpty());
+    panel.setFilter(QString());
+    QVERIFY(detail->toPlainText().startsWith(title(rows[0])));
+}
+
+void PanelsTest::theTextFollowsTheState() {
+    Analysis value = testing::syntheticAnalysisValue();
+    const CatalogEntry& entry = catalogEntry(value.findings[0].pattern);
+    const QString before = QString::fromStdString(entry.before).left(20).toHtmlEscaped(),
+                  after = QString::fromStdString(entry.after).left(20).toHtmlEscaped();
+    const auto now = [](const QString& html) { return html.mid(html.indexOf(QLatin1String("<b>Now:</b> ")) + 12); };
+    value.findings[0].state = FusionState::Unfused;
+    QVERIFY(now(findingHtml(value, 0, Theme::Light)).startsWith(before));
+    value.findings[0].state = FusionState::Fused;
+    QVERIFY(now(findingHtml(value, 0, Theme::Light)).startsWith(after));
+    // Evidence stands above the long texts.
+    value.findings[0].signals = {1};
+    value.findings[0].signal_evidence = {"Eight kernels."};
+    const QString html = findingHtml(value, 0, Theme::Light);
+    QVERIFY(html.indexOf(QLatin1String("Eight kernels.")) < html.indexOf(before));
+}
+
+void PanelsTest::cardsShowTheWholeRange() {
+    Finding f = analysis_->findings[0];
+    f.saving_ns = {24.4e6, 25.5e6, 26.1e6};
+    const QFontMetricsF strong(uiFont(13, true)), plain(uiFont(12));
+    // The narrowest the dock is at first: 304 px less margins and a scroll bar.
+    const double room = 304 - 32 - 16;
+    QVERIFY(strong.horizontalAdvance(savingText(f)) + 8 + plain.horizontalAdvance(savingRangeText(f)) + 8 +
+                plain.horizontalAdvance(QStringLiteral("27.3%")) <=
+            room);
+}
+
+void PanelsTest::tablesOpenAtTheTop() {
+    TablesPanel panel(session_.get());
+    session_->setAnalysis(analysis_);
+    panel.resize(900, 120);
+    auto* kernels = panel.findChild<QTableView*>(QStringLiteral("kernels"));
+    QVERIFY(kernels->model()->rowCount() > 5);
+    const int last = kernels->model()->rowCount() - 1;
+    const auto row = kernels->model()->index(last, 0).data(PickIdRole).toUInt();
+    session_->pick({PickKind::Kernel, row}); // behind another tab
+    session_->clear();
+    show(panel, 900, 120);
+    QTest::qWait(20);
+    QCOMPARE(kernels->verticalScrollBar()->value(), 0);
+    panel.hide();
+    session_->pick({PickKind::Kernel, row});
+    panel.show();
+    QTest::qWait(20);
+    QVERIFY(kernels->viewport()->rect().intersects(kernels->visualRect(kernels->model()->index(last, 0))));
+}
+
 void PanelsTest::findingLinksPickOthers() {
     Analysis value = testing::syntheticAnalysisValue();
     value.findings[0].conflicts = {value.findings[2].id};
@@ -239,6 +324,7 @@ void PanelsTest::noFindings() {
     QVERIFY(note->isVisible());
     QVERIFY(note->accessibleName().contains(QLatin1String("Nothing here")));
     QVERIFY(note->accessibleDescription().contains(QLatin1String("RMSNorm")));
+    QVERIFY(!note->accessibleDescription().contains(QLatin1String("pointwise"))); // nothing looks for those
 }
 
 void PanelsTest::themesAndReopeningKeepWorking() {

@@ -14,8 +14,15 @@ class ScreenshotTest : public QObject {
         int code = -1;
         QString out, err;
     };
-    static Run run(const QStringList& arguments) {
+    static Run run(const QStringList& arguments, const QString& display = QStringLiteral("as here")) {
         QProcess process;
+        if (display != QLatin1String("as here")) { // as on a machine without a screen, or with another one
+            QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+            for (const char* name : {"QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY"})
+                environment.remove(QLatin1String(name));
+            if (!display.isEmpty()) environment.insert(QStringLiteral("DISPLAY"), display);
+            process.setProcessEnvironment(environment);
+        }
         process.start(QStringLiteral(FUSESCOPE_BIN_DIR "/fusescope"), arguments);
         if (!process.waitForFinished(50'000)) process.kill();
         return {process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1,
@@ -69,6 +76,32 @@ private Q_SLOTS:
         const Run r = run({QStringLiteral("--version")});
         QCOMPARE(r.code, 0);
         QVERIFY(r.out.contains(QLatin1String("FuseScope")));
+    }
+
+    void wordsNeedNoDisplay() {
+        for (const char* option : {"--help", "--version", "-h", "-v"}) {
+            const Run r = run({QLatin1String(option)}, {});
+            QVERIFY2(r.code == 0 && !r.out.isEmpty(), option);
+            QVERIFY2(r.err.isEmpty(), qPrintable(r.err));
+        }
+    }
+
+    void picturesNeedNoDisplay() {
+        const QTemporaryDir folder;
+        const QString png = folder.filePath(QStringLiteral("empty.png"));
+        const Run r = run({QStringLiteral("--screenshot"), png}, {});
+        QVERIFY2(r.code == 0, qPrintable(r.err));
+        QVERIFY2(r.err.isEmpty(), qPrintable(r.err));
+        QCOMPARE(QImage(png).size(), QSize(1600, 1000));
+    }
+
+    void aDisplayThatIsNotThereIsASentence() {
+        for (const char* display : {"", ":4711"}) {
+            const Run r = run({}, QLatin1String(display));
+            QCOMPARE(r.code, 2);
+            QVERIFY2(r.err.startsWith(QLatin1String("fusescope: expected a display")), qPrintable(r.err));
+            QCOMPARE(r.err.count(QLatin1Char('\n')), 1);
+        }
     }
 };
 

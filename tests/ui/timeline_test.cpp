@@ -2,6 +2,7 @@
 #include "ui/timeline/timeline_panel.h"
 
 #include "tests/support/synthetic_analysis.h"
+#include "ui/base/legend.h"
 #include "ui/base/paint.h"
 #include "ui/timeline/slice_tip.h"
 #include "ui/timeline/timeline_canvas.h"
@@ -237,6 +238,35 @@ private Q_SLOTS:
         const AnalysisPtr hostile = testing::syntheticAnalysis(options);
         for (std::size_t i = 0; i < hostile->trace->slices.size(); ++i)
             QVERIFY(!sliceTip(*hostile, SliceId(i)).contains(QLatin1String("<script")));
+    }
+
+    void aKernelsTipBeginsWithItsShortName() {
+        const AnalysisPtr a = testing::syntheticAnalysis();
+        int templates = 0;
+        for (const SliceId slice : a->trace->kernels.slice) {
+            const std::string name(a->trace->nameOf(slice));
+            if (name.rfind("void ", 0) != 0) continue;
+            ++templates;
+            const QString tip = sliceTip(*a, slice),
+                          title = tip.section(QLatin1String("<b>"), 1).section(QLatin1String("</b>"), 0, 0);
+            QVERIFY2(!title.startsWith(QLatin1String("void")) && !title.contains(QLatin1String("::")),
+                     qPrintable(title));
+            QVERIFY(tip.contains(QString::fromStdString(name).left(60).toHtmlEscaped())); // the whole one below it
+        }
+        QVERIFY(templates > 0);
+    }
+
+    void theLegendNamesEveryKindInSight() {
+        const Shown s;
+        const auto* legend = s.panel->findChild<LegendStrip*>();
+        QVERIFY(legend && legend->isVisible());
+        for (const KernelSummary& k : s.session.analysis()->kernels)
+            QVERIFY(legend->accessibleName().contains(text(nameOf(k.kind))));
+        QCOMPARE(kindsOf(*s.session.analysis()).entries.back().first, ColourRole::Flagged);
+        QVERIFY(kindsOf({}).entries.empty());
+        LegendCard card(&s.session);
+        card.resize(card.sizeHint());
+        QVERIFY(!card.grab().isNull());
     }
 
     void namesForScreenReaders() {

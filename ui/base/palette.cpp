@@ -43,6 +43,7 @@ QString styleSheetOf(Theme theme) {
     const auto c = [theme](ColourRole role) { return qColor(role, theme).name(); };
     const QString sheet =
         QStringLiteral("QToolTip { color: %1; background: %2; border: 1px solid %3; padding: 4px 6px; }"
+                       "QDockWidget::title { padding: 4px 8px; text-align: left; }" // without an alignment, no padding
                        "QMainWindow::separator { background: %4; width: 5px; height: 5px; }"
                        "QMainWindow::separator:hover { background: %5; }"
                        "QSplitter::handle { background: %4; }"

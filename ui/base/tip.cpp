@@ -4,7 +4,8 @@
 #include "core/draw/text_fit.h"
 #include "ui/base/paint.h"
 
-#include <QCoreApplication>
+#include <QGuiApplication>
+#include <QPalette>
 
 namespace fusescope {
 namespace {
@@ -29,9 +30,13 @@ void TipLines::add(const QString& name, const QString& value) {
             QStringLiteral("</td></tr>");
 }
 
-QString TipLines::under(const QString& title) const {
-    return QStringLiteral("<div style='white-space:pre-wrap'><b>") + title +
-           QStringLiteral("</b></div><table cellspacing='0'>") + html + QStringLiteral("</table>");
+QString TipLines::under(const QString& title, const QString& note) const {
+    const QString below = note.isEmpty()
+                              ? QString()
+                              : QStringLiteral("<div style='color:%1'>%2</div>")
+                                    .arg(QGuiApplication::palette().color(QPalette::PlaceholderText).name(), note);
+    return QStringLiteral("<div style='white-space:pre-wrap'><b>") + title + QStringLiteral("</b></div>") + below +
+           QStringLiteral("<table cellspacing='0'>") + html + QStringLiteral("</table>");
 }
 
 } // namespace fusescope

@@ -16,7 +16,8 @@ namespace fusescope {
 struct TipLines {
     QString html;
     void add(const QString& name, const QString& value); // both HTML already; an empty value adds nothing
-    [[nodiscard]] QString under(const QString& title) const;
+    // note: a smaller line below the title, HTML as well
+    [[nodiscard]] QString under(const QString& title, const QString& note = {}) const;
 };
 
 } // namespace fusescope

@@ -22,7 +22,8 @@
 
 namespace fusescope {
 namespace {
-constexpr double kLeast = 0.05, kMost = 6, kReadable = 0.72, kKeyZoom = 1.25, kMargin = 16, kKeyPan = 60;
+constexpr double kLeast = 0.05, kMost = 6, kReadable = 0.72, kLeastWidth = 0.62, kKeyZoom = 1.25, kMargin = 16,
+                 kKeyPan = 60;
 constexpr double kHeader = 28; // of a cluster: its title
 constexpr int kTipDelay = 300; // ms
 
@@ -66,9 +67,12 @@ void GraphCanvas::setPicture(GraphPicturePtr picture, Place place, ModuleId anch
     dirty();
     hover_item_ = -1;
     if (!picture_) return;
-    const QRectF after = place == Place::Anchor ? rectOf(anchor) : QRectF();
+    bool opened = false;
+    const QRectF after = place == Place::Anchor ? rectOf(anchor, &opened) : QRectF();
     if (place == Place::Fit)
         fitWidth();
+    else if (opened)
+        showOpened(after);
     else if (!before.isNull() && !after.isNull())
         moveTo(scale_, held - QPointF(after.center().x(), after.top()) * scale_);
     else
@@ -100,9 +104,19 @@ void GraphCanvas::fitWidth() {
     const double w = std::max(1.0, list().width), h = std::max(1.0, list().height);
     const double whole = std::min((width() - 2 * kMargin) / w, (height() - 2 * kMargin) / h);
     if (whole >= kReadable) return fitAll();
-    const double scale = std::clamp((width() - 2 * kMargin) / w, kReadable, 1.1);
+    const double scale = std::clamp((width() - 2 * kMargin) / w, kLeastWidth, 1.1);
     // Too wide to be read as a whole: the middle, from the top on.
     moveTo(scale, {(width() - w * scale) / 2, h * scale <= height() ? (height() - h * scale) / 2 : kMargin});
+}
+
+// What was opened is what one wants to see: all of it if it can be read at that size, else from its title on.
+void GraphCanvas::showOpened(const QRectF& box) {
+    const double fitting = std::min((width() - 2 * kMargin) / std::max(1.0, box.width()),
+                                    (height() - 2 * kMargin) / std::max(1.0, box.height()));
+    const double scale = std::clamp(fitting, kReadable, 1.0);
+    QPointF offset = QPointF(rect().center()) - box.center() * scale;
+    if (box.height() * scale > height() - 2 * kMargin) offset.setY(kMargin - box.top() * scale);
+    moveTo(scale, offset);
 }
 
 void GraphCanvas::zoomAt(double factor, QPointF at) {
@@ -140,11 +154,15 @@ void GraphCanvas::showSelection() {
     if (!first.isNull()) moveTo(scale_, QPointF(rect().center()) - first.center() * scale_);
 }
 
-QRectF GraphCanvas::rectOf(ModuleId module) const {
+QRectF GraphCanvas::rectOf(ModuleId module, bool* open) const {
+    if (open) *open = false;
     if (!picture_ || !module.valid()) return {};
     const VisibleGraph& v = picture_->visible;
     for (std::size_t i = 0; i < std::min(v.clusters.size(), picture_->layout.clusters.size()); ++i)
-        if (v.clusters[i].module == module) return rectFrom(picture_->layout.clusters[i]);
+        if (v.clusters[i].module == module) {
+            if (open) *open = true;
+            return rectFrom(picture_->layout.clusters[i]);
+        }
     for (std::size_t i = 0; i < std::min(v.nodes.size(), picture_->layout.boxes.size()); ++i)
         if (v.nodes[i].kind == VisibleKind::Module && v.nodes[i].module == module)
             return rectFrom(picture_->layout.boxes[i]);
@@ -196,6 +214,7 @@ void GraphCanvas::paintEvent(QPaintEvent*) {
     painter.scale(scale_, scale_);
     paintDrawList(painter, list(), session_->theme(), QRectF(toContent({0, 0}), toContent(QPointF(width(), height()))));
     painter.restore();
+    if (picture_) paintReach(painter);
     if (picture_ && !picture_->visible.note.empty()) {
         painter.setFont(uiFont(12));
         const QString note =
@@ -210,6 +229,30 @@ void GraphCanvas::paintEvent(QPaintEvent*) {
         painter.setBrush(Qt::NoBrush);
         painter.drawRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5));
     }
+}
+
+// Where the picture goes on beyond the view: thin bars at the edges tell which part of it is in sight.
+void GraphCanvas::paintReach(QPainter& painter) {
+    constexpr double thick = 4, inset = 2, least = 24;
+    QColor ink = qColor(ColourRole::TextMuted, session_->theme());
+    ink.setAlphaF(0.55F);
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(ink);
+    const auto bar = [&](double length, double view, double offset, auto&& rectangle) {
+        // Margins beside the picture do not count.
+        const double low = std::max(0.0, -offset), high = std::min(length, view - offset);
+        if (low < 1 && high > length - 1) return;
+        const double size = std::max(least, view * std::max(0.0, high - low) / length);
+        const double at = (view - size) * std::clamp(low / std::max(1.0, length - (high - low)), 0.0, 1.0);
+        painter.drawRoundedRect(rectangle(at, size), thick / 2, thick / 2);
+    };
+    bar(list().height * scale_, height(), offset_.y(),
+        [&](double at, double size) { return QRectF(width() - thick - inset, at + inset, thick, size - 2 * inset); });
+    bar(list().width * scale_, width(), offset_.x(),
+        [&](double at, double size) { return QRectF(at + inset, height() - thick - inset, size - 2 * inset, thick); });
+    painter.restore();
 }
 
 bool GraphCanvas::event(QEvent* event) {

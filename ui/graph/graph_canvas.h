@@ -20,7 +20,7 @@ public:
         Keep,
         Anchor,
         Fit
-    }; // where the new picture goes: as the old one, the anchor stays put, fit width
+    }; // where the new picture goes: as the old one; the anchor stays put, or, opened, is shown whole; fit width
     void setPicture(GraphPicturePtr picture, Place place, ModuleId anchor = {});
     [[nodiscard]] const GraphPicturePtr& picture() const { return picture_; }
     [[nodiscard]] const DrawList& list(); // as painted, up to date
@@ -59,7 +59,10 @@ private:
     void panBy(QPointF pixels) { moveTo(scale_, offset_ + pixels); }
     void showTip();
     [[nodiscard]] QRectF selectedRect();
-    [[nodiscard]] QRectF rectOf(ModuleId module) const; // of its box or cluster, null if neither is there
+    void showOpened(const QRectF& box);
+    void paintReach(QPainter& painter);
+    // Of its box or cluster (open: the latter), null if neither is there.
+    [[nodiscard]] QRectF rectOf(ModuleId module, bool* open = nullptr) const;
     [[nodiscard]] int nodeAt(QPointF content) const;
     [[nodiscard]] int clusterAt(QPointF content, bool header_only) const;
     [[nodiscard]] ModuleId moduleAt(QPointF content, bool& expanded) const; // what a double click there toggles

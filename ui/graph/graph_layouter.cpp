@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/graph/graph_layouter.h"
 
+#include "core/draw/graph_draw.h"
 #include "core/ipc/layout_protocol.h"
 
 #include <QCoreApplication>
@@ -47,7 +48,7 @@ void GraphLayouter::start(GraphPtr graph, GraphViewState state) {
         job->visible = visibleGraph(*graph, state);
         job->graph = graph;
         job->state = state;
-        job->request = layoutRequest(job->visible);
+        job->request = drawnLayoutRequest(job->visible);
         job->hash = hashOf(job->request);
         job->line = encodeLayoutRequest(job->request) + '\n';
         QMetaObject::invokeMethod(

@@ -27,7 +27,7 @@ StepTableModel::Head KernelTableModel::head(int column) const {
     case AverageColumn: return {tr("Average"), {}};
     case MinColumn: return {tr("Min"), {}};
     case MaxColumn: return {tr("Max"), {}};
-    case ShareColumn: return {tr("Share"), tr("Share of the step's kernel time")};
+    case ShareColumn: return {tr("Kernel %"), tr("Share of the step's kernel time")};
     case LaunchColumn:
         return {tr("Launch"),
                 tr("Launch cost as a share of launch cost + run time: high means too many short kernels")};

@@ -8,17 +8,12 @@
 #include <QStringList>
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 namespace fusescope {
 namespace {
 
 double timeOf(const ModuleStats& s) { return s.forward_ns + s.backward_ns; }
-
-bool isNumber(std::string_view name) {
-    return !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-}
 
 QString dash() { return QStringLiteral("–"); }
 
@@ -149,22 +144,9 @@ int ModuleTreeModel::rowCount(const QModelIndex& parent) const {
 int ModuleTreeModel::columnCount(const QModelIndex&) const { return ColumnCount; }
 
 QString ModuleTreeModel::name(const Row& row) const {
-    const Module& module = analysis_->link.modules.at(row.members.front());
-    if (row.parent < 0 && module.name.empty()) return module.type.empty() ? tr("model") : text(module.type);
-    std::string_view shown = module.name;
-    if (isNumber(module.name)) { // "0" says nothing: "layers.0"
-        const std::string_view path = module.path;
-        const std::size_t last = path.rfind('.');
-        if (last != std::string_view::npos) {
-            const std::size_t before = last == 0 ? std::string_view::npos : path.rfind('.', last - 1);
-            shown = path.substr(before == std::string_view::npos ? 0 : before + 1);
-        }
-    }
-    QString result = text(shown);
-    // The count stands where the copies fork off, not on every row below.
+    // The copies stand where they fork off, not on every row below.
     const std::size_t above = row.parent < 0 ? 1 : rows_[static_cast<std::size_t>(row.parent)].members.size();
-    if (above > 0 && row.members.size() > above) result += QStringLiteral(" ×%1").arg(row.members.size() / above);
-    return result;
+    return text(displayModuleName(analysis_->link.modules, row.members.front(), row.members.size() > above));
 }
 
 QString ModuleTreeModel::tip(const Row& row, int column) const {
@@ -242,7 +224,9 @@ QVariant ModuleTreeModel::headerData(int section, Qt::Orientation orientation, i
         case ParametersColumn: return tr("Parameters of the module and all below it; shared ones counted once");
         case FlopsColumn: return tr("Floating-point operations of one forward pass");
         case TimeColumn: return tr("Measured kernel time in the analysed step, forward + backward");
-        case ShareColumn: return tr("Share of the step's kernel time");
+        case ShareColumn:
+            return tr(
+                "Share of the step's kernel time, forward + backward. Findings name shares of the step's wall time.");
         default: return {};
         }
     }
@@ -252,7 +236,7 @@ QVariant ModuleTreeModel::headerData(int section, Qt::Orientation orientation, i
     case ParametersColumn: return tr("Params");
     case FlopsColumn: return tr("FLOP");
     case TimeColumn: return tr("Time");
-    case ShareColumn: return tr("Share");
+    case ShareColumn: return tr("Kernel %");
     default: return {};
     }
 }

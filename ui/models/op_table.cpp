@@ -27,7 +27,7 @@ StepTableModel::Head OpTableModel::head(int column) const {
     case CallsColumn: return {tr("Calls"), {}};
     case TotalColumn: return {tr("Total"), tr("Kernel time in the analysed step")};
     case AverageColumn: return {tr("Average"), tr("Kernel time of one call")};
-    case ShareColumn: return {tr("Share"), tr("Share of the step's kernel time")};
+    case ShareColumn: return {tr("Kernel %"), tr("Share of the step's kernel time")};
     case IntensityColumn: return {tr("FLOP/B"), tr("Arithmetic intensity, FLOP/byte")};
     case FlopRateColumn: return {tr("FLOP/s"), tr("Achieved arithmetic rate")};
     case BandwidthColumn: return {tr("Bytes/s"), tr("Achieved bandwidth: compulsory bytes / time")};

@@ -112,18 +112,23 @@ void FindingCardDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
 
     // What it saves.
     const bool saves = f.saving_ns.expected > 0;
-    const QString share = saves && f.step_share > 0
-                              ? FindingCardDelegate::tr("%1 of the step").arg(text(shareText(f.step_share)))
-                              : QString();
+    const QString saving = savingText(f), range = savingRangeText(f);
+    const QString figure_only = saves && f.step_share > 0 ? text(shareText(f.step_share)) : QString();
+    const QFont strong_font = uiFont(13, true), plain_font = uiFont(12);
+    const QFontMetricsF plain_metrics(plain_font);
+    const double needed = QFontMetricsF(strong_font).horizontalAdvance(saving) + 8 +
+                          (range.isEmpty() ? 0 : plain_metrics.horizontalAdvance(range) + 8);
+    QString share = figure_only.isEmpty() ? QString() : FindingCardDelegate::tr("%1 of the step").arg(figure_only);
+    // The range is what a prediction may not lose; of what the share is, the tooltip says.
+    if (needed + plain_metrics.horizontalAdvance(share) > room.width()) share = figure_only;
     const double share_width =
-        share.isEmpty() ? 0 : write(line(1), share, ColourRole::TextMuted, uiFont(12), Qt::AlignRight) + 8;
+        share.isEmpty() ? 0 : write(line(1), share, ColourRole::TextMuted, plain_font, Qt::AlignRight) + 8;
     QRectF rest = line(1).adjusted(0, 0, -share_width, 0);
     rest.setLeft(rest.left() +
-                 write(rest, savingText(f), saves && f.verdict == Verdict::WorthIt ? ColourRole::Good : strong,
-                       uiFont(13, true), Qt::AlignLeft) +
+                 write(rest, saving, saves && f.verdict == Verdict::WorthIt ? ColourRole::Good : strong, strong_font,
+                       Qt::AlignLeft) +
                  8);
-    const QString range = savingRangeText(f);
-    if (!range.isEmpty()) write(rest, range, ColourRole::TextMuted, uiFont(12), Qt::AlignLeft);
+    if (!range.isEmpty()) write(rest, range, ColourRole::TextMuted, plain_font, Qt::AlignLeft);
 
     // Signals found, of four, and kernels.
     double x = room.left();
@@ -170,6 +175,13 @@ bool FindingCardDelegate::helpEvent(QHelpEvent* event, QAbstractItemView* view, 
         const bool found = std::find(f.signals.begin(), f.signals.end(), chip) != f.signals.end();
         QToolTip::showText(event->globalPos(), found ? tr("Signal %1: %2").arg(chip).arg(signalTitle(chip))
                                                      : tr("Signal %1 not found: %2").arg(chip).arg(signalTitle(chip)));
+        return true;
+    }
+    if (f.verdict != Verdict::AlreadyFused && at.y() >= -kLine && at.y() < 0 && f.step_share > 0) {
+        QToolTip::showText(event->globalPos(),
+                           tr("Predicted saving %1 %2: %3 of the step's %4 (wall time)")
+                               .arg(savingText(f), savingRangeText(f), text(shareText(f.step_share)),
+                                    text(formatDuration(source.step_ns))));
         return true;
     }
     return QStyledItemDelegate::helpEvent(event, view, option, index);

@@ -40,6 +40,11 @@ const Finding* findingById(const Analysis& analysis, const std::string& id) {
 class Html {
 public:
     explicit Html(Theme theme) : theme_(theme) {}
+    void title(const QString& words, const QString& verdict) {
+        out_ += QStringLiteral("<p style='margin-top:0;margin-bottom:4px'><span style='font-size:14px'><b>%1</b></span>"
+                               "&nbsp;&nbsp;<span style='color:%2'>%3</span></p>")
+                    .arg(words.toHtmlEscaped(), colour(ColourRole::TextMuted), verdict.toHtmlEscaped());
+    }
     void head(const QString& words) {
         out_ += QStringLiteral("<p style='margin-top:12px;margin-bottom:2px;color:%1'><b>%2</b></p>")
                     .arg(colour(ColourRole::TextMuted), words.toHtmlEscaped());
@@ -119,14 +124,8 @@ QString findingHtml(const Analysis& analysis, std::size_t row, Theme theme) {
     const Finding& f = analysis.findings[row];
     const CatalogEntry& entry = catalogEntry(f.pattern);
     Html html(theme);
-    if (!entry.formula.empty()) html.mono(entry.formula);
-    if (!entry.before.empty() || !entry.after.empty()) {
-        html.para(tr("<b>Now:</b> %1").arg(esc(entry.before)));
-        html.para(tr("<b>Fused:</b> %1").arg(esc(entry.after)));
-    }
-    if (f.verdict != Verdict::AlreadyFused) html.rows(figures(f));
-
-    if (!f.signals.empty()) html.head(tr("Evidence"));
+    html.title(titleOf(f), verdictText(f.verdict));
+    // Evidence and figures first: they are what decides; the rest is read afterwards.
     QStringList evidence;
     for (std::size_t i = 0; i < f.signals.size(); ++i) {
         const QString sentence = i < f.signal_evidence.size() ? esc(f.signal_evidence[i]) : QString();
@@ -135,6 +134,16 @@ QString findingHtml(const Analysis& analysis, std::size_t row, Theme theme) {
                             .arg(signalTitle(f.signals[i]).toHtmlEscaped(), sentence));
     }
     html.items(evidence);
+    if (f.verdict != Verdict::AlreadyFused) html.rows(figures(f));
+    if (!entry.formula.empty()) html.mono(entry.formula);
+    // What the catalogue calls before and after; which of them is now, the state says.
+    const bool fused = f.state == FusionState::Fused;
+    if (!entry.before.empty() && !fused)
+        html.para((f.state == FusionState::Partial ? tr("<b>Now, in part:</b> %1") : tr("<b>Now:</b> %1"))
+                      .arg(esc(entry.before)));
+    if (!entry.after.empty()) html.para((fused ? tr("<b>Now:</b> %1") : tr("<b>Fused:</b> %1")).arg(esc(entry.after)));
+    if (!entry.before.empty() && fused) html.para(tr("<b>Instead of:</b> %1").arg(esc(entry.before)));
+
     if (!f.reasons.empty())
         html.head(f.verdict == Verdict::AlreadyFused ? tr("What was found") : tr("Why this saving and this verdict"));
     html.items(listed(f.reasons, true));
@@ -146,14 +155,14 @@ QString findingHtml(const Analysis& analysis, std::size_t row, Theme theme) {
     }
     if (!notes.isEmpty()) html.head(tr("Notes"));
     html.items(notes);
-    if (!entry.change.empty() && f.verdict != Verdict::AlreadyFused) {
+    if (const std::string& change = changeText(f); !change.empty()) {
         html.head(tr("What to change"));
-        html.para(esc(entry.change));
+        html.para(esc(change));
     }
-    if (!entry.existing.empty()) html.head(tr("Ready-made"));
+    if (!entry.existing.empty() && !fused) html.head(tr("Ready-made"));
     QStringList existing;
     for (const ExistingSolution& solution : entry.existing)
-        existing.append(QStringLiteral("<b>%1</b> %2").arg(esc(solution.name), esc(solution.note)));
+        if (!fused) existing.append(QStringLiteral("<b>%1</b> %2").arg(esc(solution.name), esc(solution.note)));
     html.items(existing);
     if (!entry.numerics.empty()) {
         html.head(tr("Numerics"));
@@ -230,11 +239,11 @@ QString findingMarkdown(const Analysis& analysis, std::size_t row) {
     }
     section(tr("Evidence"), evidence);
     section(tr("Why"), listed(f.reasons, false));
-    if (!entry.change.empty() && f.verdict != Verdict::AlreadyFused)
-        section(tr("What to change"), {text(entry.change)});
+    if (const std::string& change = changeText(f); !change.empty()) section(tr("What to change"), {text(change)});
     QStringList existing;
     for (const ExistingSolution& solution : entry.existing)
-        existing << QString(text(solution.name) + QLatin1String(": ") + text(solution.note));
+        if (f.verdict != Verdict::AlreadyFused)
+            existing << QString(text(solution.name) + QLatin1String(": ") + text(solution.note));
     section(tr("Ready-made"), existing);
     if (!entry.numerics.empty()) section(tr("Numerics"), {numericsText(entry.numerics)});
     section(tr("Shares work with"), listed(f.conflicts, false));

@@ -164,9 +164,7 @@ struct FindingsPanel::Impl {
                                                      "as one kernel is listed here, best first."));
         else
             empty->setText(tr("Nothing here that one kernel could do better"),
-                           tr("Looked for unfused attention, RMSNorm (with residual add, or rope), rotary embedding, "
-                              "SwiGLU, separate q/k/v projections, "
-                              "linear + cross entropy, unfused optimizers and chains of pointwise kernels."));
+                           tr("Looked for, unfused: %1").arg(text(searchedText())));
         if (!analysis) return;
         const QString whole = planText(*analysis);
         plan->setText(whole.isEmpty() ? tr("%1 findings").arg(analysis->findings.size()) : whole);
@@ -188,16 +186,19 @@ struct FindingsPanel::Impl {
         following = true;
         QItemSelection rows;
         QModelIndex first;
+        int row_of_first = -1; // the pane below speaks of a row that the filter shows
         for (const std::uint32_t row : selection.findings) {
             const QModelIndex index = proxy->mapFromSource(model->index(static_cast<int>(row), 0));
             if (!index.isValid()) continue;
             rows.select(index, index);
-            if (!first.isValid()) first = index;
+            if (first.isValid()) continue;
+            first = index;
+            row_of_first = static_cast<int>(row);
         }
         list->selectionModel()->setCurrentIndex(first, QItemSelectionModel::NoUpdate);
         list->selectionModel()->select(rows, QItemSelectionModel::ClearAndSelect);
         following = false;
-        showDetail(selection.findings.empty() ? -1 : static_cast<int>(selection.findings.front()), false);
+        showDetail(row_of_first, false);
         if (first.isValid()) list->scrollTo(first);
     }
 

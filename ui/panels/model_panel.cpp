@@ -39,7 +39,7 @@ public:
         header()->resizeSection(ModuleTreeModel::ParametersColumn, std::max(wide("88.8 M"), wide("Params")));
         header()->resizeSection(ModuleTreeModel::FlopsColumn, wide("88.8 T"));
         header()->resizeSection(ModuleTreeModel::TimeColumn, wide("88.8 ms"));
-        header()->resizeSection(ModuleTreeModel::ShareColumn, wide("100.0%") + 4);
+        header()->resizeSection(ModuleTreeModel::ShareColumn, std::max(wide("100.0%") + 4, wide("Kernel %")));
     }
 
 protected:

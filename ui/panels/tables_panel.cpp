@@ -45,6 +45,7 @@ struct TablesPanel::Impl {
     EmptyNote* empty = nullptr;
     QStackedLayout* stack = nullptr;
     bool following = false;
+    bool unseen = false;                  // the selection changed while the tables were behind another tab
     std::vector<std::int32_t> kernel_row; // by KernelId, -1 = not in the table
 
     Table addTable(StepTableModel* model, const QString& name, int share_column, int sort_column, PickKind kind) {
@@ -150,12 +151,16 @@ struct TablesPanel::Impl {
         if (!at.isValid() && first_shown >= 0) at = table.proxy->index(first_shown, 0);
         table.view->selectionModel()->setCurrentIndex(at, QItemSelectionModel::NoUpdate);
         table.view->selectionModel()->select(chosen, QItemSelectionModel::ClearAndSelect);
-        if (at.isValid()) table.view->scrollTo(at);
+        if (at.isValid())
+            table.view->scrollTo(at);
+        else if (unseen)
+            table.view->scrollToTop(); // of what was selected before, nobody knows here
     }
 
     void showSelection() {
         const SelectionSets& selection = session->selection();
         following = true;
+        unseen = unseen || !panel->isVisible();
         std::vector<int> rows;
         int current = -1;
         std::vector<bool> taken(session->analysis() ? session->analysis()->kernels.size() : 0);
@@ -205,6 +210,19 @@ TablesPanel::TablesPanel(Session* session, QWidget* parent)
     impl_->build();
 }
 TablesPanel::~TablesPanel() = default;
+
+void TablesPanel::showEvent(QShowEvent* event) {
+    QWidget::showEvent(event);
+    if (!impl_->unseen) return;
+    // Once the views have their size: a row is scrolled to by it.
+    QMetaObject::invokeMethod(
+        this,
+        [this] {
+            impl_->showSelection();
+            impl_->unseen = false;
+        },
+        Qt::QueuedConnection);
+}
 
 void TablesPanel::setFilter(const QString& text) {
     impl_->following = true;

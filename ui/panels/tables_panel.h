@@ -17,6 +17,9 @@ public:
     ~TablesPanel() override;
     void setFilter(const QString& text);
 
+protected:
+    void showEvent(QShowEvent* event) override;
+
 private:
     struct Impl;
     std::unique_ptr<Impl> impl_;

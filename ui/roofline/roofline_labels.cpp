@@ -30,7 +30,7 @@ QString rateLabel(double v) {
 }
 
 QString intensityLabel(double v) {
-    if (v >= 999.5 && v < 1e15) return text(formatCount(static_cast<std::int64_t>(std::llround(v))));
+    if (v >= 999.5 && v < 1e6) return plain(v / 1e3) + QLatin1Char('k'); // "10,000" has no room on a narrow axis
     return plain(v);
 }
 

@@ -49,8 +49,8 @@ struct RooflinePanel::Impl {
 
     QString sourceText(DeviceSource source) const {
         switch (source) {
-        case DeviceSource::Trace: return tr("peaks from the preset of the trace's device");
-        case DeviceSource::Preset: return tr("peaks from preset");
+        case DeviceSource::Trace: return tr("preset, named in the trace");
+        case DeviceSource::Preset: return tr("preset");
         case DeviceSource::Calibrated: return tr("peaks measured here");
         case DeviceSource::Assumed: break;
         }
@@ -74,8 +74,8 @@ struct RooflinePanel::Impl {
             *label = new QLabel(content);
             (*label)->setTextFormat(Qt::PlainText);
             (*label)->setContentsMargins(16, 0, 16, 0);
-            (*label)->setMinimumWidth(0);
-            (*label)->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+            (*label)->setWordWrap(true); // on two lines rather than cut
+            (*label)->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Minimum);
         }
         column->addWidget(device);
         view = new RooflineView(content);
@@ -205,12 +205,23 @@ struct RooflinePanel::Impl {
         for (const OpSummary& op : analysis->ops) all += op.time_ns;
         for (const RooflineMark& mark : marks->marks()) shown += analysis->ops[mark.row].time_ns;
         const std::size_t missing = analysis->ops.size() - marks->marks().size();
-        note->setVisible(missing > 0);
+        const std::size_t below = opsBelowAxes(*analysis).size();
+        const QString time = text(shareText(all > 0 ? std::max(0.0, all - shown) / all : 0));
+        QStringList notes;
+        if (const std::string why = rooflineEmptyText(*analysis); !why.empty())
+            notes << text(why);
+        else if (missing > 0)
+            notes << (missing == 1
+                          ? tr("1 operator without arithmetic left out (%1 of the time)").arg(time)
+                          : tr("%1 operators without arithmetic left out (%2 of the time)").arg(missing).arg(time));
+        if (below > 0)
+            notes << (below == 1 ? tr("1 below the axis (under 0.1%)")
+                                 : tr("%1 below the axis (under 0.1% each)").arg(below));
+        note->setVisible(!notes.isEmpty());
         note->setContentsMargins(16, 0, 16, 8);
-        note->setText(
-            tr("%n operators without arithmetic left out (%1 of the time)", nullptr, static_cast<int>(missing))
-                .arg(text(shareText(all > 0 ? std::max(0.0, all - shown) / all : 0))));
-        note->setToolTip(note->text());
+        note->setText(notes.join(QStringLiteral("; ")));
+        note->setToolTip(below > 0 ? tr("Short and slow operators lie below the axis: zoom out or move to see them")
+                                   : note->text());
         showRoofs(*analysis);
         placePlot();
     }

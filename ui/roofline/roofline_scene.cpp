@@ -8,6 +8,7 @@
 #include <QChart>
 #include <QCoreApplication>
 #include <QPainter>
+#include <QTransform>
 
 #include <algorithm>
 #include <array>
@@ -29,6 +30,10 @@ QString labelOf(const OpSummary& op) {
     if (!op.module_type.empty()) label += QStringLiteral(" · ") + text(op.module_type);
     if (op.direction == Direction::Backward) label += QLatin1String(" (bwd)");
     return label;
+}
+
+QString shortLabelOf(const OpSummary& op) {
+    return text(displayOpName(op.op)) + (op.direction == Direction::Backward ? QStringLiteral(" (bwd)") : QString());
 }
 
 } // namespace
@@ -62,19 +67,26 @@ void RooflineGridItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*,
                 if (at >= from - 1e-6 && at <= to + 1e-6) tick(at, digit * std::pow(10.0, decade));
             }
     };
-    double last = -1e9;
+    // Every label, or every second one, or ...: a scale with one number left out reads as a fault.
+    double widest = 0, spacing = area.width(), before = -1e9;
+    each(low.x(), high.x(), [&](double at, double v) {
+        const double x = place({at, low.y()}).x();
+        widest = std::max(widest, metrics.horizontalAdvance(intensityLabel(v)));
+        if (before > -1e9) spacing = std::min(spacing, x - before);
+        before = x;
+    });
+    const int every = std::max(1, static_cast<int>(std::ceil((widest + 6) / std::max(1.0, spacing))));
+    int number = 0;
     each(low.x(), high.x(), [&](double at, double v) {
         const double x = std::round(place({at, low.y()}).x());
         painter->setPen(line);
         painter->drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()));
-        const QString label = intensityLabel(v);
-        const double width = metrics.horizontalAdvance(label);
-        if (x - width / 2 < last + 8) return;
-        last = x + width / 2;
+        if (number++ % every != 0) return;
         painter->setPen(words);
-        painter->drawText(QRectF(x - 40, area.bottom() + 4, 80, 16), Qt::AlignHCenter | Qt::AlignTop, label);
+        painter->drawText(QRectF(x - 40, area.bottom() + 4, 80, 16), Qt::AlignHCenter | Qt::AlignTop,
+                          intensityLabel(v));
     });
-    last = 1e9;
+    double last = 1e9;
     each(low.y(), high.y(), [&](double at, double v) {
         const double y = std::round(place({low.x(), at}).y());
         painter->setPen(line);
@@ -168,114 +180,180 @@ void RooflineMarksItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*
         }
     }
 
-    // Roofs and the ridge carry their figures; labels of marks keep off them.
-    std::vector<QRectF> taken;
-    const DeviceSpec& device = analysis_->device;
-    const double peak = device.bf16_tensor > 0 ? device.bf16_tensor : std::max(device.fp16_tensor, device.fp32);
-    if (peak > 0 && device.bandwidth_Bps > 0) {
-        const QPointF ridge = place({std::log10(peak / device.bandwidth_Bps), std::log10(peak)});
-        painter->setBrush(colourOf(ColourRole::Text));
-        painter->setPen(QPen(colourOf(ColourRole::Surface), 1.5));
-        painter->drawEllipse(ridge, 4.5, 4.5);
-        const auto note = [&](QRectF box, int align, const QString& words, ColourRole role, bool bold = false) {
-            painter->setFont(uiFont(11, bold));
-            const QRectF used = QFontMetricsF(painter->font()).boundingRect(box, align, words);
-            painter->setPen(colourOf(role));
-            painter->drawText(box, align, words);
-            taken.push_back(used);
-        };
-        const bool tight = ridge.x() + 128 > area.right();
-        const QString figure = QCoreApplication::translate("fusescope::RooflinePanel", "ridge %1 FLOP/byte")
-                                   .arg(text(formatSignificant(peak / device.bandwidth_Bps)));
-        note(tight ? QRectF(area.left(), area.bottom() - 20, ridge.x() - 6 - area.left(), 16)
-                   : QRectF(ridge.x() + 6, area.bottom() - 20, area.right() - ridge.x() - 8, 16),
-             (tight ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter, figure, ColourRole::TextMuted);
-        // The compute roof's figure gives way upwards to a mark under it.
-        QRectF above(area.right() - 96, ridge.y() - 20, 88, 16);
-        const auto under = [&](const RooflineMark& mark) {
-            return QRectF(place(mark.value) - QPointF(mark.radius, mark.radius),
-                          QSizeF(2 * mark.radius, 2 * mark.radius))
-                .intersects(above);
-        };
-        if (std::any_of(marks_.begin(), marks_.begin() + static_cast<std::ptrdiff_t>(shown), under))
-            above.moveTop(std::max(area.top() + 2, above.top() - 18));
-        note(above, Qt::AlignRight | Qt::AlignVCenter, text(formatFlopRate(peak)), ColourRole::Text, true);
-        // The memory roof's figure stands along its slope, above it.
-        const QPointF from = place({std::log10(peak / device.bandwidth_Bps) - 1, std::log10(peak) - 1});
-        const double dx = ridge.x() - from.x(), dy = ridge.y() - from.y();
-        if (dx > 1) {
-            const double low = value(area.bottomLeft()).x(), low_y = value(area.bottomLeft()).y();
-            const double start = std::max(low, low_y - std::log10(device.bandwidth_Bps));
-            const double middle = (start + std::log10(peak / device.bandwidth_Bps)) / 2;
-            const QPointF at = place({middle, middle + std::log10(device.bandwidth_Bps)});
-            painter->save();
-            painter->translate(at);
-            painter->rotate(std::atan2(dy, dx) * 180 / 3.14159265358979);
-            painter->setFont(uiFont(11, true));
-            painter->setPen(colourOf(ColourRole::Text));
-            painter->drawText(QRectF(-120, -22, 240, 16), Qt::AlignHCenter | Qt::AlignVCenter,
-                              QString(QLatin1String("HBM ") + text(formatBandwidth(device.bandwidth_Bps))));
-            painter->restore();
-        }
-        // Keep off the slope and the drop line.
-        const double left = value(area.topLeft()).x(), right = std::log10(peak / device.bandwidth_Bps);
-        for (int i = 0; i <= 40; ++i) {
-            const double x = left + (right - left) * i / 40;
-            const QPointF p = place({x, x + std::log10(device.bandwidth_Bps)});
-            taken.emplace_back(p.x() - 6, p.y() - 4, 12, 8);
-        }
-        taken.emplace_back(ridge.x() - 1, ridge.y(), 2, area.bottom() - ridge.y());
-        taken.emplace_back(area.left(), ridge.y() - 2, area.width(), 4);
-    }
-    paintLabels(*painter, std::move(taken));
+    paintLabels(*painter, paintRoofs(*painter));
     painter->restore();
 }
 
-void RooflineMarksItem::paintLabels(QPainter& painter, std::vector<QRectF> taken) const {
+// Roofs and the ridge carry their figures; labels of marks keep off them.
+RooflineMarksItem::Taken RooflineMarksItem::paintRoofs(QPainter& painter) const {
+    Taken taken;
+    const QRectF area = plot();
+    const DeviceSpec& device = analysis_->device;
+    const double peak = device.bf16_tensor > 0 ? device.bf16_tensor : std::max(device.fp16_tensor, device.fp32);
+    if (!(peak > 0) || !(device.bandwidth_Bps > 0)) return taken;
+    const double ridge_ai = std::log10(peak / device.bandwidth_Bps);
+    const QPointF ridge = place({ridge_ai, std::log10(peak)});
+    painter.setBrush(colourOf(ColourRole::Text));
+    painter.setPen(QPen(colourOf(ColourRole::Surface), 1.5));
+    painter.drawEllipse(ridge, 4.5, 4.5);
+
+    const std::vector<QRectF> circles = circlesOf(marks_.size());
+    // At the first place where no mark and no other figure is; must: at the first of all where there is none.
+    const auto note = [&](const std::vector<QPointF>& corners, const QString& words, ColourRole role, bool bold,
+                          bool must) {
+        painter.setFont(uiFont(11, bold));
+        const QSizeF size(QFontMetricsF(painter.font()).horizontalAdvance(words) + 2, 16);
+        const auto isFree = [&](const QPointF& corner) {
+            const QRectF box(corner, size);
+            const auto hits = [&](const QRectF& other) { return other.intersects(box); };
+            return area.contains(box) && std::none_of(circles.begin(), circles.end(), hits) &&
+                   std::none_of(taken.hard.begin(), taken.hard.end(), hits);
+        };
+        const auto free_one = std::find_if(corners.begin(), corners.end(), isFree);
+        if (free_one == corners.end() && !must) return false;
+        const QRectF chosen(free_one == corners.end() ? corners.front() : *free_one, size);
+        if (chosen.left() < ridge.x() && chosen.right() > ridge.x() && chosen.top() > ridge.y())
+            painter.fillRect(QRectF(ridge.x() - 2, chosen.top(), 4, chosen.height()),
+                             colourOf(ColourRole::Surface)); // the line that drops from the ridge stands back
+        painter.setPen(colourOf(role));
+        painter.drawText(chosen, Qt::AlignLeft | Qt::AlignVCenter, words);
+        taken.hard.push_back(chosen);
+        return true;
+    };
+    const auto width = [](const QString& words, bool bold) {
+        return QFontMetricsF(uiFont(11, bold)).horizontalAdvance(words) + 2;
+    };
+
+    // The memory roof's figure stands along its slope, above it.
+    const QPointF from = place({ridge_ai - 1, std::log10(peak) - 1});
+    const double dx = ridge.x() - from.x(), dy = ridge.y() - from.y();
+    if (dx > 1) {
+        const double low = value(area.bottomLeft()).x(), low_y = value(area.bottomLeft()).y();
+        // Nearer to its lower end: the figures of the compute roofs stand above.
+        const double start = std::max(low, low_y - std::log10(device.bandwidth_Bps));
+        const double middle = start + 0.4 * (ridge_ai - start);
+        const QPointF at = place({middle, middle + std::log10(device.bandwidth_Bps)});
+        QTransform along;
+        along.translate(at.x(), at.y());
+        along.rotateRadians(std::atan2(dy, dx));
+        painter.save();
+        painter.setTransform(along, true);
+        painter.setFont(uiFont(11, true));
+        painter.setPen(colourOf(ColourRole::Text));
+        const QString words = QLatin1String("HBM ") + text(formatBandwidth(device.bandwidth_Bps));
+        painter.drawText(QRectF(-120, -22, 240, 16), Qt::AlignHCenter | Qt::AlignVCenter, words);
+        const double half = QFontMetricsF(painter.font()).horizontalAdvance(words) / 2;
+        for (double x = -half; x < half; x += 10) // small pieces: its own rectangle would be mostly empty
+            taken.hard.push_back(along.mapRect(QRectF(x, -22, 10, 16)));
+        painter.restore();
+    }
+    // Keep off the slope.
+    const double left = value(area.topLeft()).x();
+    for (int i = 0; i <= 40; ++i) {
+        const double x = left + (ridge_ai - left) * i / 40;
+        const QPointF p = place({x, x + std::log10(device.bandwidth_Bps)});
+        taken.hard.emplace_back(p.x() - 6, p.y() - 4, 12, 8);
+    }
+    taken.hard.emplace_back(ridge.x(), ridge.y() - 2, std::max(0.0, area.right() - ridge.x()), 4);
+
+    // The compute roofs: their figures above their right ends; they give way upwards, downwards, to the left.
+    const auto roofNote = [&](double rate, const QString& name, ColourRole role, bool bold) {
+        const double y = place({0, std::log10(rate)}).y();
+        // Where the figure has no room, the name alone: the axis tells about where the roof is.
+        for (const QString& words : {QString(name + QLatin1Char(' ') + text(formatFlopRate(rate))), name}) {
+            const double right = area.right() - 6 - width(words, bold);
+            std::vector<QPointF> corners;
+            for (const double aside : {0.0, 48.0, 96.0})
+                for (const double lower : {-18.0, -36.0, 3.0}) corners.emplace_back(right - aside, y + lower);
+            // Before its left end, at the memory roof.
+            corners.emplace_back(place({std::log10(rate / device.bandwidth_Bps), 0}).x() - 22 - width(words, bold),
+                                 y - 10);
+            if (note(corners, words, role, bold, words == name)) return;
+        }
+    };
+    roofNote(peak,
+             device.bf16_tensor > 0   ? QStringLiteral("bf16")
+             : device.fp16_tensor > 0 ? QStringLiteral("fp16")
+                                      : QStringLiteral("fp32"),
+             ColourRole::Text, true);
+    if (device.fp32 > 0 && device.fp32 < peak)
+        roofNote(device.fp32, QStringLiteral("fp32"), ColourRole::TextMuted, false);
+
+    // The ridge's figure stands beside the line that drops from it, as low as it is free.
+    const QString figure = QCoreApplication::translate("fusescope::RooflinePanel", "ridge %1 FLOP/byte")
+                               .arg(text(formatSignificant(peak / device.bandwidth_Bps)));
+    std::vector<QPointF> corners;
+    for (double y = area.bottom() - 20; y > ridge.y() + 8; y -= 18) {
+        corners.emplace_back(ridge.x() + 6, y);
+        corners.emplace_back(ridge.x() - 6 - width(figure, false), y);
+    }
+    if (!corners.empty()) note(corners, figure, ColourRole::TextMuted, false, true);
+    taken.soft.emplace_back(ridge.x() - 1, ridge.y(), 2, area.bottom() - ridge.y());
+    return taken;
+}
+
+std::vector<QRectF> RooflineMarksItem::circlesOf(std::size_t most) const {
+    std::vector<QRectF> circles(std::min(most, std::min(marks_.size(), kPickable)));
+    for (std::size_t i = 0; i < circles.size(); ++i) {
+        const double r = marks_[i].radius;
+        circles[i] = QRectF(place(marks_[i].value) - QPointF(r, r), QSizeF(2 * r, 2 * r));
+    }
+    return circles;
+}
+
+void RooflineMarksItem::paintLabels(QPainter& painter, Taken taken) const {
     const QRectF area = plot();
     const SelectionSets& selection = session_->selection();
     const bool picking = !selection.ops.empty();
     painter.setFont(uiFont(11));
     const QFontMetricsF metrics(painter.font());
-    const std::size_t shown = std::min<std::size_t>(marks_.size(), 100);
-    std::vector<QRectF> circles(shown);
-    for (std::size_t i = 0; i < shown; ++i) {
-        const QPointF at = place(marks_[i].value);
-        circles[i] =
-            QRectF(at.x() - marks_[i].radius, at.y() - marks_[i].radius, 2 * marks_[i].radius, 2 * marks_[i].radius);
-    }
+    const std::vector<QRectF> circles = circlesOf(100);
     std::size_t labelled = 0;
-    for (std::size_t i = 0; i < shown && labelled < kLabels; ++i) {
+    for (std::size_t i = 0; i < circles.size() && labelled < kLabels; ++i) {
         if (picking && !chosen(selection, marks_[i].row)) continue;
         const OpSummary& op = analysis_->ops[marks_[i].row];
         if (!picking && op.time_ns < analysis_->ops[marks_.front().row].time_ns * 0.01)
             break; // only noise from here on
-        const QString words = metrics.elidedText(labelOf(op), Qt::ElideRight, 168);
-        const double width = metrics.horizontalAdvance(words) + 4, height = 15;
-        const QRectF& c = circles[i];
-        const std::array<QPointF, 6> places = {{{c.right() + 4, c.center().y() - height / 2},
-                                                {c.left() - 4 - width, c.center().y() - height / 2},
-                                                {c.center().x() - width / 2, c.bottom() + 2},
-                                                {c.center().x() - width / 2, c.top() - 2 - height},
-                                                {c.right() - 2, c.bottom() - 2},
-                                                {c.right() - 2, c.top() + 2 - height}}};
-        for (std::size_t p = 0; p < places.size(); ++p) {
-            QRectF box(places[p], QSizeF(width, height));
-            // Below and above, a label need not be centred.
-            if (p == 2 || p == 3)
-                box.moveLeft(
-                    std::clamp(box.left(), area.left() + 3, std::max(area.left() + 3, area.right() - width - 3)));
-            if (!area.adjusted(2, 2, -2, -2).contains(box)) continue;
-            const auto hits = [&](const QRectF& other) { return other.intersects(box); };
-            if (std::any_of(taken.begin(), taken.end(), hits)) continue;
-            bool covered = false;
-            for (std::size_t j = 0; j < shown && !covered; ++j) covered = j != i && circles[j].intersects(box);
-            if (covered) continue;
-            painter.setPen(colourOf(ColourRole::Text));
-            painter.drawText(box, Qt::AlignLeft | Qt::AlignVCenter, words);
-            taken.push_back(box);
-            ++labelled;
-            break;
+        // In full where that is free; else the operator alone, over the ridge's line or a mark of the same operator if
+        // it must: what takes most of the time shall not stay without a name.
+        const bool leading = op.time_ns > analysis_->ops[marks_.front().row].time_ns * 0.5;
+        for (const bool brief : {false, true}) {
+            if (brief && !leading) break;
+            const QString words = metrics.elidedText(brief ? shortLabelOf(op) : labelOf(op), Qt::ElideRight, 168);
+            const double width = metrics.horizontalAdvance(words) + 4, height = 14;
+            const QRectF& c = circles[i];
+            const std::array<QPointF, 7> places = {{{c.right() + 4, c.center().y() - height / 2},
+                                                    {c.left() - 4 - width, c.center().y() - height / 2},
+                                                    {c.center().x() - width / 2, c.bottom() + 2},
+                                                    {c.center().x() - width / 2, c.top() - 2 - height},
+                                                    {c.right() - 2, c.bottom() - 2},
+                                                    {c.right() - 2, c.top() + 2 - height},
+                                                    {c.left() - width, c.center().y() + 4}}};
+            bool done = false;
+            for (std::size_t p = 0; p < places.size() && !done; ++p) {
+                QRectF box(places[p], QSizeF(width, height));
+                // Below and above, a label need not be centred.
+                if (p == 2 || p == 3)
+                    box.moveLeft(
+                        std::clamp(box.left(), area.left() + 3, std::max(area.left() + 3, area.right() - width - 3)));
+                if (!area.adjusted(2, 2, -2, -2).contains(box)) continue;
+                const auto hits = [&](const QRectF& other) { return other.intersects(box); };
+                if (std::any_of(taken.hard.begin(), taken.hard.end(), hits)) continue;
+                const bool on_line = std::any_of(taken.soft.begin(), taken.soft.end(), hits);
+                if (on_line && !brief) continue;
+                bool covered = false;
+                for (std::size_t j = 0; j < circles.size() && !covered; ++j)
+                    covered =
+                        j != i && circles[j].intersects(box) && !(brief && analysis_->ops[marks_[j].row].op == op.op);
+                if (covered) continue;
+                if (on_line) painter.fillRect(box, colourOf(ColourRole::Surface));
+                painter.setPen(colourOf(ColourRole::Text));
+                painter.drawText(box, Qt::AlignLeft | Qt::AlignVCenter, words);
+                taken.hard.push_back(box);
+                ++labelled;
+                done = true;
+            }
+            if (done) break;
         }
     }
 }

@@ -60,7 +60,12 @@ public:
     void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
 
 private:
-    void paintLabels(QPainter& painter, std::vector<QRectF> taken) const;
+    struct Taken { // where labels of marks may not stand; soft: only if there is no other place
+        std::vector<QRectF> hard, soft;
+    };
+    Taken paintRoofs(QPainter& painter) const;
+    void paintLabels(QPainter& painter, Taken taken) const;
+    [[nodiscard]] std::vector<QRectF> circlesOf(std::size_t most) const; // of the longest marks
 
     AnalysisPtr analysis_;
     std::vector<RooflineMark> marks_; // the longest first: small ones lie on top

@@ -3,6 +3,7 @@
 
 #include "core/analysis/selection.h"
 #include "core/base/format.h"
+#include "core/draw/names.h"
 #include "core/draw/text_fit.h"
 #include "core/trace/op_args.h"
 #include "ui/base/paint.h"
@@ -16,6 +17,8 @@
 
 namespace fusescope {
 namespace {
+
+constexpr std::size_t kTwoLines = 150; // characters
 
 QString tr(const char* words) { return QCoreApplication::translate("fusescope::SliceTip", words); }
 
@@ -106,7 +109,11 @@ QString sliceTip(const Analysis& a, SliceId slice) {
         lines.add(tr("Shapes"), shapesOf(trace, CpuOpId(row)));
     }
     lines.add(tr("Kind"), tipText(nameOf(category)));
-    return lines.under(tipText(trace.nameOf(slice)));
+    const std::string_view name = trace.nameOf(slice);
+    if (category != Category::Kernel) return lines.under(tipText(name));
+    // C++ names run over many lines: what they say first, then as much of the whole as two lines hold.
+    const QString brief = tipText(telltaleKernelName(name)), whole = tipText(visibleText(name, kTwoLines));
+    return lines.under(brief, brief == whole ? QString() : whole);
 }
 
 RangeFacts factsOfRange(const Analysis& a, std::int64_t t0, std::int64_t t1) {

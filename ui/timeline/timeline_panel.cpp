@@ -3,6 +3,7 @@
 
 #include "core/base/format.h"
 #include "ui/base/empty_note.h"
+#include "ui/base/legend.h"
 #include "ui/base/paint.h"
 #include "ui/timeline/timeline_canvas.h"
 #include "ui/timeline/timeline_state.h"
@@ -71,6 +72,7 @@ TimelinePanel::TimelinePanel(Session* session, QWidget* parent) : QWidget(parent
     grid->addWidget(labels, 2, 0);
     grid->addWidget(impl_->canvas, 2, 1);
     grid->addWidget(impl_->bar, 2, 2);
+    grid->addWidget(new LegendStrip(session, rows), 3, 0, 1, 3);
     grid->setRowStretch(2, 1);
     grid->setColumnStretch(1, 1);
     auto* note = new EmptyNote(

@@ -167,8 +167,7 @@ void RulerStrip::paintEvent(QPaintEvent*) {
     paintDrawList(painter, drawRuler(state_->origin(), view, height()), theme);
     if (hover_ < 0) return;
     painter.setFont(uiFont(11, true));
-    const QString words =
-        text(formatDuration(spanOf(state_->origin(), std::max(state_->origin(), state_->timeAt(hover_)))));
+    const QString words = text(rulerTime(state_->origin(), std::max(state_->origin(), state_->timeAt(hover_)), view));
     const double wide = QFontMetricsF(painter.font()).horizontalAdvance(words) + 10;
     const QRectF plate(std::clamp(hover_ - wide / 2, 0.0, std::max(0.0, width() - wide)), 2, wide, height() - 6);
     painter.fillRect(plate.adjusted(-40, -2, 40, -6),

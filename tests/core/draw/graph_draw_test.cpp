@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/draw/graph_draw.h"
 #include "core/draw/svg.h"
+#include "core/draw/text_fit.h"
 #include "tests/support/synthetic_analysis.h"
 #include "tests/support/xml_check.h"
 
@@ -22,7 +23,7 @@ Scene scene(const testing::SyntheticOptions& options = {}) {
     Scene s;
     s.analysis = testing::syntheticAnalysisValue(options);
     s.visible = visibleGraph(*s.analysis.graph, defaultView(*s.analysis.graph));
-    s.layout = layeredLayout(layoutRequest(s.visible));
+    s.layout = layeredLayout(drawnLayoutRequest(s.visible));
     return s;
 }
 
@@ -45,10 +46,12 @@ bool says(const DrawList& list, std::string_view text) {
 TEST(GraphDraw, BlocksTakeTheArticlesColours) {
     const Scene s = scene();
     const DrawList list = drawGraph(s.analysis, s.visible, s.layout, {});
-    const std::pair<const char*, ColourRole> wanted[] = {
-        {"embed_tokens", ColourRole::BlockEmbedding}, {"lm_head", ColourRole::BlockEmbedding},
-        {"norm", ColourRole::BlockEmbedding},         {"self_attn", ColourRole::BlockAttentionMlp},
-        {"mlp", ColourRole::BlockAttentionMlp},       {"input_layernorm", ColourRole::BlockNorm}};
+    const std::pair<const char*, ColourRole> wanted[] = {{"embed_tokens", ColourRole::BlockEmbedding},
+                                                         {"lm_head", ColourRole::BlockEmbedding},
+                                                         {"norm", ColourRole::BlockNorm},
+                                                         {"self_attn", ColourRole::BlockAttentionMlp},
+                                                         {"mlp", ColourRole::BlockAttentionMlp},
+                                                         {"input_layernorm", ColourRole::BlockNorm}};
     for (const auto& [title, role] : wanted) {
         const DrawRect* box = boxOf(list, s, title);
         ASSERT_NE(box, nullptr) << title;
@@ -94,6 +97,80 @@ TEST(GraphDraw, FoldsAreStacked) {
         });
         EXPECT_EQ(cards, 3); // itself and two below
     }
+}
+
+// What stands inside a fold is of one of its layers: its header says that its own figure is not.
+TEST(GraphDraw, AFoldsFigureSaysThatItIsOfAll) {
+    const Scene s = scene();
+    const DrawList list = drawGraph(s.analysis, s.visible, s.layout, {});
+    EXPECT_TRUE(says(list, " ms in 4"));
+    for (const DrawText& t : list.texts)
+        if (t.text.find("Qwen3DecoderLayer") != std::string::npos) {
+            EXPECT_EQ(t.text.substr(0, t.text.find("  ")), "layers 0–3 ×4"); // before what may be cut
+        }
+}
+
+bool overlap(const LayoutRect& a, const LayoutRect& b) {
+    return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+}
+
+TEST(GraphDraw, LabelsCrossNoBorderNoBoxAndNoBadge) {
+    const Scene s = scene();
+    const DrawList list = drawGraph(s.analysis, s.visible, s.layout, {});
+    std::size_t labels = 0;
+    for (const DrawText& t : list.texts) {
+        const bool of_edge = t.size == 10 && t.layer == 2 && t.align == TextAlign::Centre;
+        if (!of_edge) continue;
+        ++labels;
+        const double width = textWidth(t.text, {10});
+        const LayoutRect label{t.x - width / 2, t.y - 8, width, 10};
+        for (const LayoutRect& box : s.layout.boxes) EXPECT_FALSE(overlap(label, box)) << t.text;
+        for (const DrawRect& r : list.rects)
+            EXPECT_FALSE(r.layer == 3 && overlap(label, {r.x, r.y, r.width, r.height})) << t.text;
+        for (const LayoutRect& c : s.layout.clusters) {
+            const bool within = label.x >= c.x && label.x + label.width <= c.x + c.width && label.y >= c.y &&
+                                label.y + label.height <= c.y + c.height;
+            EXPECT_TRUE(within || !overlap(label, c)) << t.text;
+        }
+    }
+    EXPECT_GE(labels, 3U);
+}
+
+TEST(GraphDraw, BadgesHideNoArrowHead) {
+    const Scene s = scene();
+    const DrawList list = drawGraph(s.analysis, s.visible, s.layout, {});
+    std::size_t badges = 0;
+    for (const DrawRect& r : list.rects) {
+        if (r.layer != 3 || r.fill != ColourRole::Flagged) continue;
+        ++badges;
+        for (const LayoutResult::Edge& e : s.layout.edges)
+            EXPECT_FALSE(overlap({r.x, r.y, r.width, r.height}, {e.path.back().x - 2, e.path.back().y - 6, 4, 6}));
+    }
+    EXPECT_GE(badges, 2U);
+}
+
+TEST(GraphDraw, EdgesPassBehindTitles) {
+    const Scene s = scene();
+    const DrawList list = drawGraph(s.analysis, s.visible, s.layout, {});
+    for (const LayoutRect& c : s.layout.clusters) {
+        const auto header = std::find_if(list.rects.begin(), list.rects.end(), [&](const DrawRect& r) {
+            return r.x == c.x && r.y == c.y && r.width == c.width && r.height == 24;
+        });
+        ASSERT_NE(header, list.rects.end());
+        for (const DrawLine& line : list.lines) EXPECT_LT(line.layer, header->layer);
+    }
+}
+
+TEST(GraphDraw, BoxesHoldTheirText) {
+    const Scene s = scene();
+    const LayoutRequest request = drawnLayoutRequest(s.visible);
+    for (std::size_t i = 0; i < s.visible.nodes.size(); ++i) {
+        const VisibleNode& node = s.visible.nodes[i];
+        EXPECT_GE(request.boxes[i].width, textWidth(node.title, {12}) + 8) << node.title;
+        EXPECT_GE(request.boxes[i].width, textWidth(node.subtitle, {11}) + 8) << node.subtitle;
+    }
+    for (std::size_t i = 0; i < s.visible.edges.size(); ++i)
+        EXPECT_GE(request.edges[i].label_width, textWidth(s.visible.edges[i].label, {10}));
 }
 
 TEST(GraphDraw, EdgesHaveArrowsAndLabelsNeverCoverBoxes) {
@@ -146,6 +223,15 @@ TEST(GraphDraw, BlockRoleByClass) {
     EXPECT_EQ(blockRole(s.analysis.graph->modules, s.analysis.graph->modules.find("model.layers.0.self_attn.q_proj")),
               ColourRole::BlockPlain);
     EXPECT_EQ(blockRole({}, ModuleId()), ColourRole::BlockPlain);
+    // An RMSNorm wherever it stands; another norm is coloured like the embedding.
+    ModuleTree tree;
+    tree.modules.resize(2);
+    tree.modules[1].parent = ModuleId(std::size_t{0});
+    for (const auto& [type, role] :
+         {std::pair("Qwen3RMSNorm", ColourRole::BlockNorm), std::pair("LayerNorm", ColourRole::BlockEmbedding)}) {
+        tree.modules[1].type = type;
+        EXPECT_EQ(blockRole(tree, ModuleId(std::size_t{1})), role) << type;
+    }
 }
 
 } // namespace

@@ -48,6 +48,29 @@ TEST(Names, OpsAndFrames) {
     EXPECT_EQ(shareText(0), "0.0%");
 }
 
+TEST(Names, ModulesReadTheSameEverywhere) {
+    ModuleTree tree;
+    const auto add = [&](const char* name, const char* type, std::uint32_t parent) {
+        Module module;
+        module.name = name;
+        module.type = type;
+        if (!tree.modules.empty()) module.parent = ModuleId(parent);
+        tree.modules.push_back(module);
+    };
+    add("", "Qwen3ForCausalLM", 0);
+    add("layers", "ModuleList", 0);
+    for (const char* name : {"0", "1", "2"}) add(name, "Qwen3DecoderLayer", 1);
+    tree.folds.push_back({{ModuleId(2), ModuleId(3)}});
+    tree.modules[2].fold_group = tree.modules[3].fold_group = 0;
+    EXPECT_EQ(displayModuleName(tree, ModuleId(0), true), "Qwen3ForCausalLM");
+    EXPECT_EQ(displayModuleName(tree, ModuleId(1), true), "layers");
+    EXPECT_EQ(displayModuleName(tree, ModuleId(2), true), "layers 0–1 ×2");
+    EXPECT_EQ(displayModuleName(tree, ModuleId(3), true), "layers 0–1 ×2");
+    EXPECT_EQ(displayModuleName(tree, ModuleId(3), false), "layers 1");
+    EXPECT_EQ(displayModuleName(tree, ModuleId(4), true), "layers 2");
+    EXPECT_EQ(displayModuleName(tree, ModuleId(9), true), "");
+}
+
 TEST(Text, ControlCharactersAreSeen) {
     EXPECT_EQ(visibleText("a\nb"), "a\u240Ab");
     EXPECT_EQ(visibleText(std::string_view("\0", 1)), "\u2400");

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -25,7 +26,9 @@ TEST(Roofline, AxesArePowersOfTenAroundEverything) {
     const RooflineAxes axes = rooflineAxes(*a);
     for (const double v : {axes.min_ai, axes.max_ai, axes.min_flops, axes.max_flops})
         EXPECT_NEAR(std::log10(v), std::round(std::log10(v)), 1e-9);
+    const std::vector<std::uint32_t> below = opsBelowAxes(*a);
     for (const std::uint32_t row : plottableOps(*a)) {
+        if (std::binary_search(below.begin(), below.end(), row)) continue;
         EXPECT_GE(a->ops[row].intensity(), axes.min_ai);
         EXPECT_LE(a->ops[row].intensity(), axes.max_ai);
         EXPECT_GE(a->ops[row].achievedFlops(), axes.min_flops);
@@ -34,6 +37,24 @@ TEST(Roofline, AxesArePowersOfTenAroundEverything) {
     EXPECT_LT(axes.min_ai, a->device.ridge());
     EXPECT_GT(axes.max_ai, a->device.ridge());
     EXPECT_GE(axes.max_flops, a->device.bf16_tensor);
+}
+
+// A launch of a few numbers must not stretch the axis by decades; what takes time never lies below it.
+TEST(Roofline, OnlyShortOperatorsLieBelowTheAxes) {
+    Analysis a;
+    const std::array<std::pair<double, double>, 4> ops = {{{1e6, 1e12}, {2e6, 3e9}, {900, 2e7}, {5e3, 2e7}}};
+    for (const auto& [time_ns, rate] : ops) {
+        OpSummary op;
+        op.time_ns = time_ns;
+        op.cost.flops = rate * time_ns / 1e9;
+        op.cost.bytes_read = op.cost.flops * 4;
+        a.ops.push_back(op);
+    }
+    // All time is 3.0059 ms: 0.9 µs are 0.03% of it, 5 µs are 0.17%.
+    EXPECT_TRUE(opsBelowAxes(a).empty()); // the fourth takes more than 0.1% and is as slow
+    a.ops.pop_back();
+    EXPECT_EQ(opsBelowAxes(a), std::vector<std::uint32_t>{2});
+    EXPECT_DOUBLE_EQ(rooflineAxes(a).min_flops, 1e9); // a decade that holds 3e9 off its border
 }
 
 TEST(Roofline, OneMarkARowThatCanStand) {

@@ -126,6 +126,46 @@ TEST(TimelineDraw, TextOnlyWhereThereIsRoom) {
     }
 }
 
+// An operator inside another: one row for both shows one name.
+TEST(TimelineDraw, ACollapsedRowDrawsNoNameOverAnother) {
+    auto trace = std::make_shared<TraceStore>();
+    Track thread;
+    thread.kind = TrackKind::CpuThread;
+    thread.depths = 2;
+    thread.slices = 3;
+    trace->tracks.push_back(thread);
+    const auto add = [&](const char* name, std::int64_t ts, std::int64_t dur, std::uint16_t depth) {
+        SliceTable& s = trace->slices;
+        s.ts.push_back(ts);
+        s.dur.push_back(dur);
+        s.name.push_back(trace->strings.intern(name));
+        s.category.push_back(Category::CpuOp);
+        s.track.emplace_back(std::size_t{0});
+        s.depth.push_back(depth);
+        s.detail.push_back(0xFFFFFFFFU);
+    };
+    add("autograd::engine::evaluate_function", 1'000, 500'000, 0);
+    add("CompiledFunctionBackward", 2'000, 490'000, 1);
+    add("AccumulateGrad", 600'000, 300'000, 0);
+    trace->begin = 1;
+    trace->end = 1'000'000;
+    Analysis a;
+    a.trace = trace;
+    a.index = std::make_shared<const SliceIndex>(*trace);
+    TimelineOptions options;
+    options.collapsed = {TrackId(std::size_t{0})};
+    const TimelineLayout layout = timelineLayout(a, options);
+    ASSERT_EQ(layout.rows.size(), 1U);
+    TimelineView view;
+    view.t0 = trace->begin;
+    view.t1 = trace->end;
+    view.width = 1000;
+    view.height = layout.height;
+    std::vector<std::string> names;
+    for (const DrawText& t : drawTimeline(a, layout, view, {}).texts) names.push_back(t.text);
+    EXPECT_EQ(names, (std::vector<std::string>{"autograd::engine::evaluate_function", "AccumulateGrad"}));
+}
+
 TEST(TimelineDraw, FlagsStandUnderTheKernelsOfTheFinding) {
     const Scene s = wholeStep();
     const DrawList list = drawTimeline(*s.analysis, s.layout, s.view, {});
@@ -257,6 +297,21 @@ TEST(Ruler, TicksAreNiceAndApart) {
             last = t.x;
         }
     }
+}
+
+// Under the mouse, the next pixel must read otherwise.
+TEST(Ruler, TheTimeAtTheMouseFollowsTheZoom) {
+    TimelineView view;
+    view.width = 1000;
+    view.t0 = 120'000'000;
+    view.t1 = view.t0 + 100'000'000; // 0.1 ms a pixel
+    EXPECT_EQ(rulerTime(0, 120'034'567, view), "120.0 ms");
+    view.t1 = view.t0 + 50'000; // 50 ns a pixel
+    EXPECT_EQ(rulerTime(0, 120'034'567, view), "120.03457 ms");
+    EXPECT_NE(rulerTime(0, 120'034'567, view), rulerTime(0, 120'034'567 + 50, view));
+    EXPECT_EQ(rulerTime(0, 0, view), "0");
+    view.t1 = view.t0;
+    EXPECT_EQ(rulerTime(0, 5, view), "");
 }
 
 TEST(Ruler, LabelsCountFromTheOrigin) {
