@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // fusescope-cli: the analysis without a screen. Its command line is a contract: scripts outside the project call it.
 #include "app/cli/commands.h"
+#include "app/cli/output.h"
 
 #include "core/ipc/exit_codes.h"
 
@@ -8,6 +9,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -45,11 +47,18 @@ int run(int argc, char** argv) {
     forms->add_flag("--json", graph_args.json, "Nodes, values and modules as JSON");
     forms->require_option(0, 1);
 
+    const CLI::Validator some(
+        [](std::string& text) { return std::string(text.empty() ? "a value that is not empty" : ""); }, "");
+    for (CLI::App* command : {analyze, graph})
+        for (CLI::Option* option : command->get_options())
+            if (option->get_expected_max() > 0) option->check(some);
+
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        const int code = app.exit(error); // prints help, version or what is wrong
-        return code == 0 ? kExitOk : kExitUsage;
+        if (error.get_exit_code() == 0) return app.exit(error) == 0 ? kExitOk : kExitUsage; // help, version
+        cli::complain(error.what()); // one line, as every other complaint
+        return kExitUsage;
     }
     if (app.get_subcommands().empty()) {
         std::fputs("fusescope-cli: expected a command, analyze or graph (--help lists them), found none\n", stderr);
@@ -71,8 +80,11 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
     try {
         return run(argc, argv);
-    } catch (const std::exception& error) { // out of memory and the like
-        std::fprintf(stderr, "fusescope-cli: %s\n", error.what());
+    } catch (const std::bad_alloc&) {
+        fusescope::cli::complain("expected enough memory, found out of memory while writing the results");
+        return fusescope::kExitNoInput;
+    } catch (const std::exception& error) {
+        fusescope::cli::complain(error.what());
         return fusescope::kExitNoInput;
     }
 }
