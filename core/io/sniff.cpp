@@ -26,7 +26,8 @@ Result<Sniffed> sniffZip(const std::string& path) {
     for (const pt2::Entry& entry : archive->entries()) models = models || entry.name.compare(0, 7, "models/") == 0;
     if (models) return Sniffed{FileKind::Pt2, false, "a .pt2 archive"};
     if (archive->find("constants.pkl") != nullptr)
-        return Sniffed{FileKind::TorchScript, false, "a TorchScript archive (constants.pkl)"};
+        return Sniffed{FileKind::TorchScript, false,
+                       "a TorchScript archive (constants.pkl): export the model with torch.export instead (.pt2)"};
     if (const pt2::Entry* pickle = archive->find("data.pkl")) {
         // Looked at as bytes: to unpickle is to run what the file says.
         const auto bytes = pickle->size <= kHead ? archive->read(*pickle) : Result<pt2::PaddedText>(pt2::PaddedText{});

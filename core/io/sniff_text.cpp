@@ -45,11 +45,27 @@ constexpr Magic kPacked[] = {
 // Texts that PyTorch prints of a graph: read by people, without the shapes that this program needs.
 constexpr const char* kExportInstead = "export the model with torch.export instead (.pt2)";
 
-// "V0703 12:00:00.123000 4711 torch/_inductor/...": the lines of TORCH_LOGS.
-bool isCompileLog(std::string_view text) {
+// "V0703 12:00:00.123000 4711 torch/_inductor/...": a line of TORCH_LOGS.
+bool isLogLine(std::string_view text) {
     const auto digit = [&](std::size_t i) { return i < text.size() && text[i] >= '0' && text[i] <= '9'; };
     if (text.size() < 20 || std::string_view("VDIWEC").find(text[0]) == std::string_view::npos) return false;
     return digit(1) && digit(2) && digit(3) && digit(4) && text[5] == ' ' && digit(6) && digit(7) && text[8] == ':';
+}
+
+// Warnings of Python may stand before the first such line.
+bool isCompileLog(std::string_view text) {
+    constexpr int kLines = 64;
+    for (int line = 0; line < kLines && !text.empty(); ++line) {
+        if (isLogLine(text)) return true;
+        text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+    }
+    return false;
+}
+
+// print(model): "Qwen3ForCausalLM(\n  (model): Qwen3Model(".
+bool isModelPrintout(std::string_view text) {
+    const std::size_t open = text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    return open != 0 && open != std::string_view::npos && startsWith(text.substr(open), "(\n  (");
 }
 
 std::string printable(std::string_view text) {
@@ -97,6 +113,7 @@ Sniffed sniffBytes(std::string_view body) {
         return text(std::string("the printout of an FX graph: ") + kExportInstead);
     if (startsWith(body, "graph(%") || startsWith(body, "graph(") || startsWith(body, "def forward(self"))
         return text(std::string("the printout of a TorchScript graph: ") + kExportInstead);
+    if (isModelPrintout(body)) return text(std::string("the printout of a model: ") + kExportInstead);
     if (startsWith(body, "ExportedProgram:"))
         return text("the printout of an exported program: save it with torch.export.save() and open the .pt2 file");
     return text("text that is not JSON, beginning \"" + printable(body) + "\"");

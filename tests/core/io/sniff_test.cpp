@@ -84,6 +84,10 @@ TEST_F(SniffTest, KindsThatAreNotReadAreNamed) {
         {"\n\nclass GraphModule(torch.nn.Module):", "the printout of an FX graph"},
         {"graph(%self.1 : __torch__.Wrap,", "the printout of a TorchScript graph"},
         {"V0703 12:00:00.123000 4711 torch/_inductor/graph.py:1] x", "a log of torch.compile"},
+        {"/x/pgo.py:538: UserWarning: off\n  warn_once(\nV1129 14:27:16.551000 1183 "
+         "torch/_dynamo/output_graph.py:2417] x",
+         "a log of torch.compile"},
+        {"Qwen3ForCausalLM(\n  (model): Qwen3Model(", "the printout of a model"},
         {R"({"schema":"1.1.1","pid":1,"nodes":[{"id":1)", "a PyTorch execution trace"},
         {"\x7F"
          "ELF",
