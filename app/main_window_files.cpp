@@ -139,6 +139,12 @@ void MainWindow::exportReport(Export kind) {
 
 void MainWindow::exportTo(Export kind, const QString& path) {
     const AnalysisPtr a = session_->analysis();
+    for (const std::string& file : a->files)
+        if (QFileInfo(text(file)) == QFileInfo(path)) {
+            banner_->show(Banner::Tone::Error,
+                          tr("%1: expected a report that is not written over an input, found the same file").arg(path));
+            return;
+        }
     statusBar()->showMessage(tr("Writing %1").arg(path));
     // The thread is joined in the destructor, so 'this' outlives it.
     w_->writers.emplace_back([this, a, kind, path] {
