@@ -3,6 +3,7 @@
 
 #include "ui/base/paint.h"
 
+#include <exception>
 #include <optional>
 
 namespace fusescope {
@@ -31,7 +32,12 @@ void Loader::start(std::vector<std::string> paths, AnalyzeOptions options, Analy
     const auto job = std::make_shared<Job>();
     job_ = job;
     threads_.emplace_back([this, job, paths = std::move(paths), options = std::move(options), keep = std::move(keep)] {
-        job->result = analyzeFiles(paths, options, job->progress, keep, &job->unusable);
+        try { // an exception that leaves the thread would end the program
+            job->result = analyzeFiles(paths, options, job->progress, keep, &job->unusable);
+        } catch (const std::exception& error) {
+            job->unusable.clear();
+            job->result = Error{ErrorCode::Internal, "the analysis to finish", error.what(), ""};
+        }
         // Queued to the GUI thread; this object outlives the thread because its destructor joins.
         QMetaObject::invokeMethod(
             this, [this, job] { done(job); }, Qt::QueuedConnection);

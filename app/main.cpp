@@ -9,6 +9,7 @@
 
 #include <QApplication>
 #include <QCommandLineParser>
+#include <QFile>
 #include <QStyleFactory>
 
 #include <cstdio>
@@ -105,6 +106,9 @@ int main(int argc, char** argv) {
     if (!theme_name.isEmpty())
         window.setTheme(theme_name == QLatin1String("dark") ? settings::ThemeChoice::Dark
                                                             : settings::ThemeChoice::Light);
+    for (int i = 1; i < argc; ++i) // a file name is bytes: QString would lose those that are no text
+        if (const QString shown = QString::fromLocal8Bit(argv[i]); QFile::encodeName(shown) != argv[i])
+            window.setBytesOfName(shown, argv[i]);
     if (screenshot) return takeScreenshot(window, parser.positionalArguments(), options);
     window.show();
     window.open(parser.positionalArguments());

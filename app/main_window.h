@@ -8,7 +8,10 @@
 #include <QMainWindow>
 #include <QStringList>
 
+#include <map>
 #include <memory>
+#include <string>
+#include <utility>
 
 class QDragEnterEvent;
 class QDropEvent;
@@ -34,6 +37,8 @@ public:
     ~MainWindow() override;
 
     void open(const QStringList& paths);
+    // For names that are no text in any encoding: what the system knows a file by that open() is given as `shown`.
+    void setBytesOfName(const QString& shown, std::string bytes) { bytes_of_name_[shown] = std::move(bytes); }
     void openSample();
     void closeFiles(); // back to the welcome page
     void resetLayout();
@@ -97,6 +102,7 @@ private:
     ModelPanel* model_ = nullptr;
     TablesPanel* tables_ = nullptr;
     std::unique_ptr<Widgets> w_;
+    std::map<QString, std::string> bytes_of_name_;
     QStringList opening_; // for the recent files, once they proved usable
 };
 

@@ -21,6 +21,8 @@
 #include <QThreadPool>
 #include <QUrl>
 
+#include <new>
+
 namespace fusescope {
 namespace {
 
@@ -53,7 +55,8 @@ void MainWindow::openSample() { open(sampleFiles()); }
 void MainWindow::chooseFiles() {
     const QStringList files =
         QFileDialog::getOpenFileNames(this, tr("Open traces and model graphs"), settings::lastFolder(),
-                                      tr("Traces and graphs (*.json *.gz *.pt2);;All files (*)"));
+                                      tr("Traces and graphs (*.json *.gz *.pt2);;All files (*)"), nullptr,
+                                      QFileDialog::ReadOnly); // Qt's own dialog would rename and delete, too
     if (files.isEmpty()) return;
     settings::setLastFolder(QFileInfo(files.front()).absolutePath());
     open(files);
@@ -64,7 +67,10 @@ void MainWindow::open(const QStringList& paths) {
     banner_->clear();
     opening_ = paths;
     std::vector<std::string> names;
-    for (const QString& path : paths) names.push_back(QFile::encodeName(path).toStdString());
+    for (const QString& path : paths) {
+        const auto bytes = bytes_of_name_.find(path);
+        names.push_back(bytes != bytes_of_name_.end() ? bytes->second : QFile::encodeName(path).toStdString());
+    }
     loader_->start(std::move(names), {w_->device->currentData().toString().toStdString(), "last"},
                    session_->analysis());
 }
@@ -80,7 +86,7 @@ void MainWindow::showAnalysis(const AnalysisPtr& analysis) {
     for (const Error& error : analysis->file_errors) banner_->show(Banner::Tone::Error, text(error.message()));
     if (analysis->trace)
         for (const Problem& problem : analysis->trace->problems)
-            if (problem.kind == "truncated")
+            if (problem.kind == "truncated" || problem.kind == "too_many_events" || problem.kind == "file_changed")
                 banner_->show(Banner::Tone::Note, text(QFileInfo(text(analysis->trace->path)).fileName().toStdString() +
                                                        ": " + problem.message));
     present(analysis);
@@ -133,18 +139,28 @@ void MainWindow::exportReport(Export kind) {
 
 void MainWindow::exportTo(Export kind, const QString& path) {
     const AnalysisPtr a = session_->analysis();
+    for (const std::string& file : a->files)
+        if (QFileInfo(text(file)) == QFileInfo(path)) {
+            banner_->show(Banner::Tone::Error,
+                          tr("%1: expected a report that is not written over an input, found the same file").arg(path));
+            return;
+        }
     statusBar()->showMessage(tr("Writing %1").arg(path));
     // The thread is joined in the destructor, so 'this' outlives it.
     w_->writers.emplace_back([this, a, kind, path] {
-        const std::string report = kind == Export::Html       ? analysisHtml(*a, layoutWithHelper)
-                                   : kind == Export::Markdown ? analysisMarkdown(*a)
-                                                              : analysisJson(*a);
-        QSaveFile file(path);
-        const bool ok =
-            file.open(QIODevice::WriteOnly) &&
-            file.write(report.data(), static_cast<qint64>(report.size())) == static_cast<qint64>(report.size()) &&
-            file.commit();
-        const QString why = file.errorString();
+        bool ok = false;
+        QString why;
+        try {
+            const std::string report = kind == Export::Html       ? analysisHtml(*a, layoutWithHelper)
+                                       : kind == Export::Markdown ? analysisMarkdown(*a)
+                                                                  : analysisJson(*a);
+            QSaveFile file(path);
+            const auto size = static_cast<qint64>(report.size());
+            ok = file.open(QIODevice::WriteOnly) && file.write(report.data(), size) == size && file.commit();
+            why = file.errorString();
+        } catch (const std::bad_alloc&) { // would end the program, out of a thread
+            why = tr("out of memory");
+        }
         QMetaObject::invokeMethod(
             this,
             [this, path, ok, why] {

@@ -8,9 +8,7 @@
 #include "core/report/report.h"
 
 namespace fusescope::cli {
-namespace {
 
-// What was wrong with inputs that could be used all the same: a line each, the details are in the JSON.
 void complainAboutInputs(const Analysis& analysis) {
     for (const Error& error : analysis.file_errors) complain(error.message());
     if (analysis.trace)
@@ -19,10 +17,9 @@ void complainAboutInputs(const Analysis& analysis) {
                      "x, first at byte " + std::to_string(problem.first_offset) + ")");
     if (analysis.graph)
         for (const GraphProblem& problem : analysis.graph->problems)
-            complain(analysis.graph->path + ": " + problem.message);
+            complain(analysis.graph->path + ": " + problem.message +
+                     (problem.count > 1 ? " (" + std::to_string(problem.count) + "x)" : ""));
 }
-
-} // namespace
 
 int runAnalyze(const AnalyzeArguments& arguments) {
     if (!arguments.device.empty())
@@ -30,6 +27,12 @@ int runAnalyze(const AnalyzeArguments& arguments) {
             complain(device.error().message());
             return kExitUsage;
         }
+    std::vector<std::string> inputs = arguments.files;
+    inputs.push_back(arguments.device);
+    if (const Status apart = checkTargets(inputs, {arguments.json, arguments.html, arguments.markdown}); !apart) {
+        complain(apart.error().message());
+        return kExitUsage;
+    }
     Progress progress;
     std::vector<Error> unusable;
     auto analysed = analyzeFiles(arguments.files, {arguments.device, arguments.step}, progress, nullptr, &unusable);

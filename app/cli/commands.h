@@ -2,6 +2,8 @@
 // The commands of fusescope-cli. Results go to stdout or the named files, sentences for people to stderr.
 #pragma once
 
+#include "core/analysis/analysis.h"
+
 #include <string>
 #include <vector>
 
@@ -17,6 +19,8 @@ struct GraphArguments {
     bool tree = false, nodes = false, summary = false, json = false; // none: tree
 };
 
+// What was wrong with inputs that could be used all the same: a line each on stderr, the details are in the JSON.
+void complainAboutInputs(const Analysis& analysis);
 [[nodiscard]] int runAnalyze(const AnalyzeArguments& arguments); // an ExitCode
 [[nodiscard]] int runGraph(const GraphArguments& arguments);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // fusescope-cli: the analysis without a screen. Its command line is a contract: scripts outside the project call it.
 #include "app/cli/commands.h"
+#include "app/cli/output.h"
 
 #include "core/ipc/exit_codes.h"
 
@@ -8,6 +9,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -21,20 +23,15 @@ int run(int argc, char** argv) {
 
     cli::AnalyzeArguments analyze_args;
     std::vector<std::string> graphs;
-    std::vector<std::string> traces;
+    std::string trace;
     CLI::App* analyze = app.add_subcommand("analyze", "Analyse a trace, a model graph, or both");
     analyze->add_option("files", analyze_args.files,
                         "Traces and graphs in any order; the kind is read off the content");
-    analyze->add_option("--graph", graphs, "Model graph (.pt2); when given more than once, the first is used");
-    analyze->add_option("--trace", traces,
-                        "Profiler trace (.pt.trace.json, .json.gz); when given more than once, the first is used");
+    analyze->add_option("--graph", graphs, "Model graph (.pt2)");
+    analyze->add_option("--trace", trace, "Profiler trace (.pt.trace.json, .json.gz)");
     analyze->add_option("--device", analyze_args.device,
                         "GPU preset or JSON file (default: the one named in the trace)");
-    analyze
-        ->add_option(
-            "--step", analyze_args.step,
-            "ProfilerStep number, last or all (sums kernels and operators over all steps; findings are of the last)")
-        ->capture_default_str();
+    analyze->add_option("--step", analyze_args.step, "ProfilerStep number, last or all")->capture_default_str();
     analyze->add_option("--json", analyze_args.json, "Write the analysis as JSON; - is standard output");
     analyze->add_option("--html", analyze_args.html, "Write a self-contained HTML report");
     analyze->add_option("--md", analyze_args.markdown, "Write a Markdown summary (default: to standard output)");
@@ -50,11 +47,17 @@ int run(int argc, char** argv) {
     forms->add_flag("--json", graph_args.json, "Nodes, values and modules as JSON");
     forms->require_option(0, 1);
 
+    const CLI::Validator some(
+        [](std::string& text) { return std::string(text.empty() ? "a value that is not empty" : ""); }, "");
+    for (CLI::App* command : {analyze, graph})
+        for (CLI::Option* option : command->get_options())
+            if (option->get_expected_max() > 0) option->check(some);
+
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        if (error.get_exit_code() == 0) return app.exit(error); // prints help or version
-        std::fprintf(stderr, "fusescope-cli: %s (--help lists what there is)\n", error.what());
+        if (error.get_exit_code() == 0) return app.exit(error) == 0 ? kExitOk : kExitUsage; // help, version
+        cli::complain(error.what()); // one line, as every other complaint
         return kExitUsage;
     }
     if (app.get_subcommands().empty()) {
@@ -63,7 +66,7 @@ int run(int argc, char** argv) {
     }
     if (graph->parsed()) return cli::runGraph(graph_args);
     analyze_args.files.insert(analyze_args.files.end(), graphs.begin(), graphs.end());
-    analyze_args.files.insert(analyze_args.files.end(), traces.begin(), traces.end());
+    if (!trace.empty()) analyze_args.files.push_back(trace);
     if (analyze_args.files.empty()) {
         std::fputs("fusescope-cli: expected a trace or a model graph to analyse, found no file on the command line\n",
                    stderr);
@@ -77,8 +80,11 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
     try {
         return run(argc, argv);
-    } catch (const std::exception& error) { // out of memory and the like
-        std::fprintf(stderr, "fusescope-cli: %s\n", error.what());
+    } catch (const std::bad_alloc&) {
+        fusescope::cli::complain("expected enough memory, found out of memory while writing the results");
+        return fusescope::kExitNoInput;
+    } catch (const std::exception& error) {
+        fusescope::cli::complain(error.what());
         return fusescope::kExitNoInput;
     }
 }

@@ -2,6 +2,7 @@
 #include "core/analysis/other_device.h"
 #include "core/analysis/step_stats.h"
 #include "core/analysis/tables.h"
+#include "core/base/memory_guard.h"
 #include "core/io/open.h"
 
 #include <algorithm>
@@ -10,11 +11,36 @@
 namespace fusescope {
 namespace {
 
+bool isAnyStep(const std::string& wanted) { return wanted.empty() || wanted == "last" || wanted == "all"; }
+
+// "3, 4", "0, 1, 2 ... 32766": a message, not a list.
+std::string numbersOf(const std::vector<Step>& steps) {
+    constexpr std::size_t kListed = 12, kFirst = 3;
+    std::string text;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        if (steps.size() > kListed && i == kFirst) {
+            text += " ... ";
+            i = steps.size() - 1;
+        } else if (i > 0) {
+            text += ", ";
+        }
+        text += std::to_string(steps[i].number);
+    }
+    return text;
+}
+
+Error noStep(const std::string& of, const std::string& wanted, const std::string& where) {
+    return {ErrorCode::NotFound, "a step among " + of, "'" + wanted + "'", where};
+}
+
 // "last", "all" or the number of a ProfilerStep, alone or with its name as the trace has it ("ProfilerStep#3").
 Result<std::int16_t> chooseStep(const TraceStore& trace, const std::string& wanted) {
-    if (trace.steps.empty()) return std::int16_t{-1};
+    if (trace.steps.empty()) {
+        if (isAnyStep(wanted)) return std::int16_t{-1};
+        return noStep("those of the trace, which has none (ProfilerStep#n)", wanted, trace.path);
+    }
     const auto last = static_cast<std::int16_t>(trace.steps.size() - 1);
-    if (wanted.empty() || wanted == "last" || wanted == "all") return last;
+    if (isAnyStep(wanted)) return last;
     for (std::size_t i = 0; i < trace.steps.size(); ++i)
         if (trace.steps[i].name == wanted) return static_cast<std::int16_t>(i);
     std::int64_t number = 0;
@@ -22,9 +48,7 @@ Result<std::int16_t> chooseStep(const TraceStore& trace, const std::string& want
     if (ec == std::errc{} && end == wanted.data() + wanted.size())
         for (std::size_t i = 0; i < trace.steps.size(); ++i)
             if (trace.steps[i].number == number) return static_cast<std::int16_t>(i);
-    std::string known;
-    for (const Step& step : trace.steps) known += (known.empty() ? "" : ", ") + std::to_string(step.number);
-    return Error{ErrorCode::NotFound, "a step among " + known + " (or last, all)", "'" + wanted + "'", trace.path};
+    return noStep(numbersOf(trace.steps) + " (or last, all)", wanted, trace.path);
 }
 
 Error cancelled() { return {ErrorCode::Cancelled, "the analysis to finish", "that it was cancelled", ""}; }
@@ -76,6 +100,7 @@ Result<std::shared_ptr<Analysis>> run(TracePtr trace, GraphPtr graph, const Anal
             fusion.time_factors = &a.time_factors;
         }
     } else {
+        if (!isAnyStep(options.step)) return noStep("those of a trace, and there is none", options.step, a.graph->path);
         a.link.modules = a.graph->modules;
         a.link.modules_from_graph = true;
     }
@@ -95,13 +120,17 @@ Result<std::shared_ptr<Analysis>> run(TracePtr trace, GraphPtr graph, const Anal
 } // namespace
 
 Result<AnalysisPtr> analyze(TracePtr trace, GraphPtr graph, const AnalyzeOptions& options, Progress& progress) {
-    auto analysed = run(std::move(trace), std::move(graph), options, progress);
-    if (!analysed) return std::move(analysed).error();
-    return AnalysisPtr(std::move(*analysed));
+    return guardedByMemory("", progress, [&]() -> Result<AnalysisPtr> {
+        auto analysed = run(std::move(trace), std::move(graph), options, progress);
+        if (!analysed) return std::move(analysed).error();
+        return AnalysisPtr(std::move(*analysed));
+    });
 }
 
-Result<AnalysisPtr> analyzeFiles(const std::vector<std::string>& paths, const AnalyzeOptions& options,
-                                 Progress& progress, const AnalysisPtr& keep, std::vector<Error>* unusable) {
+namespace {
+
+Result<AnalysisPtr> openAndAnalyze(const std::vector<std::string>& paths, const AnalyzeOptions& options,
+                                   Progress& progress, const AnalysisPtr& keep, std::vector<Error>* unusable) {
     TracePtr trace;
     GraphPtr graph;
     std::vector<Error> errors;
@@ -142,6 +171,13 @@ Result<AnalysisPtr> analyzeFiles(const std::vector<std::string>& paths, const An
     (*analysed)->files = std::move(used);
     (*analysed)->file_errors = std::move(errors);
     return AnalysisPtr(std::move(*analysed));
+}
+
+} // namespace
+
+Result<AnalysisPtr> analyzeFiles(const std::vector<std::string>& paths, const AnalyzeOptions& options,
+                                 Progress& progress, const AnalysisPtr& keep, std::vector<Error>* unusable) {
+    return guardedByMemory("", progress, [&] { return openAndAnalyze(paths, options, progress, keep, unusable); });
 }
 
 } // namespace fusescope

@@ -11,6 +11,8 @@
 
 namespace fusescope {
 
+class InputFile;
+
 struct InflateEnd {
     bool complete = false;      // every member ended as it should
     std::uint64_t consumed = 0; // compressed bytes
@@ -23,6 +25,7 @@ class GzipStream {
 public:
     // limit: the most text that may come out.
     GzipStream(std::string_view gzip, std::uint64_t limit);
+    GzipStream(const InputFile& file, std::uint64_t limit); // file must outlive it
     ~GzipStream();
     GzipStream(const GzipStream&) = delete;
     GzipStream& operator=(const GzipStream&) = delete;
@@ -33,9 +36,14 @@ public:
     [[nodiscard]] const InflateEnd& end() const noexcept { return end_; }
 
 private:
+    // Compressed bytes from an offset on; empty at their end. Valid until the next call.
+    using Feed = std::function<std::string_view(std::uint64_t offset)>;
+    GzipStream(Feed feed, std::uint64_t size, std::uint64_t limit);
+    void refill();
+
     struct State;
     std::unique_ptr<State> state_;
-    std::string_view gzip_;
+    Feed feed_;
     std::uint64_t limit_;
     bool ended_ = false;
     InflateEnd end_;
@@ -43,6 +51,8 @@ private:
 
 // piece returns false to stop (then complete is false and problem empty). limit: the most text that may come out.
 [[nodiscard]] InflateEnd inflateGzip(std::string_view gzip, std::uint64_t limit,
+                                     const std::function<bool(std::string_view piece)>& piece);
+[[nodiscard]] InflateEnd inflateGzip(const InputFile& file, std::uint64_t limit,
                                      const std::function<bool(std::string_view piece)>& piece);
 
 } // namespace fusescope

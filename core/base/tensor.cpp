@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/tensor.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -89,6 +90,16 @@ std::int64_t TensorMeta::storedElements() const noexcept {
         if (strides[i] != 0 || sizes[i] == 0) n = multiply(n, sizes[i]);
     }
     return n;
+}
+
+bool TensorMeta::plausible() const noexcept {
+    constexpr double kMostBytes = 9007199254740992.0; // 2^53
+    return static_cast<double>(numel()) * std::max(1, sizeOf(dtype)) <= kMostBytes;
+}
+
+void TensorMeta::forgetSizes() noexcept {
+    std::fill(sizes.begin(), sizes.end(), kDynamicSize);
+    strides.clear();
 }
 
 double TensorMeta::bytes() const noexcept { return static_cast<double>(storedElements()) * sizeOf(dtype); }

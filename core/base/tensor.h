@@ -55,6 +55,10 @@ struct TensorMeta {
     [[nodiscard]] std::int64_t storedElements() const noexcept;
     // storedElements() * sizeOf(dtype).
     [[nodiscard]] double bytes() const noexcept;
+    // At most 2^53 bytes (9 PB), far above any memory. Larger sizes are damage, and whatever is computed from them is.
+    [[nodiscard]] bool plausible() const noexcept;
+    // Keeps the rank only: every size becomes kDynamicSize.
+    void forgetSizes() noexcept;
 };
 
 enum class ArgKind : std::uint8_t { None, Tensor, TensorList, Scalar, ScalarList, Text };

@@ -114,6 +114,9 @@ Result<DeviceSpec> deviceByName(std::string_view name_or_path) {
     std::error_code ignored;
     if (std::filesystem::is_regular_file(path, ignored)) return readDeviceFile(path);
     if (const DeviceSpec* preset = presetOf(name_or_path)) return *preset;
+    if (std::filesystem::exists(path, ignored))
+        return Error{ErrorCode::WrongFormat, "a device name or a JSON file",
+                     std::filesystem::is_directory(path, ignored) ? "a folder" : "a device or pipe, not a file", path};
     if (path.find('/') != std::string::npos || path.ends_with(".json"))
         return Error{ErrorCode::NotFound, "a device name or a JSON file", "no such file", path};
     std::string known;

@@ -1,22 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/cost/device_json.h"
 
+#include <fmt/format.h>
 #include <simdjson.h>
-
-#include <cmath>
 
 namespace fusescope {
 namespace {
 
 using Object = simdjson::dom::object;
 
-// A figure of the device: finite and not negative, else as if absent.
-double number(const Object& object, std::string_view key, double otherwise = 0) {
-    double value = 0;
-    if (object[key].get_double().get(value) != simdjson::SUCCESS || !std::isfinite(value) || value < 0)
+// What a figure may be: three decades below the smallest GPU ever sold, two above what is announced. Beyond that it is
+// a mistake of units (GB/s for B/s), and every prediction would be nonsense with a straight face.
+struct Range {
+    double least, most;
+};
+constexpr Range kBandwidth{1e9, 1e15}, kFlops{1e9, 1e19}, kLaunch{1e-3, 1e5}, kMultiprocessors{1, 1e6},
+    kCache{1e3, 1e12};
+
+class Figures {
+public:
+    // 0 where the file has none (or says 0: not known).
+    double read(const Object& object, std::string_view key, Range range, double otherwise = 0) {
+        double value = 0;
+        if (object[key].get_double().get(value) != simdjson::SUCCESS || value == 0) return otherwise;
+        if (value >= range.least && value <= range.most) return value;
+        if (wrong_.empty())
+            wrong_ = fmt::format("{} between {:g} and {:g}, found {:g}", key, range.least, range.most, value);
         return otherwise;
-    return value;
-}
+    }
+    [[nodiscard]] const std::string& wrong() const { return wrong_; }
+
+private:
+    std::string wrong_;
+};
 
 } // namespace
 
@@ -42,18 +58,23 @@ Result<DeviceFile> parseDeviceJson(std::string_view json, std::string_view where
     spec.source = DeviceSource::Preset;
     if (object["source"].get_string().get(text) == simdjson::SUCCESS && text == "calibrated")
         spec.source = DeviceSource::Calibrated;
-    spec.bandwidth_Bps = number(object, "bandwidth_Bps");
-    spec.copy_bandwidth_Bps = number(object, "copy_bandwidth_Bps");
-    spec.bf16_tensor = number(peaks, "bf16_tensor");
-    spec.fp16_tensor = number(peaks, "fp16_tensor", spec.bf16_tensor);
-    spec.tf32_tensor = number(peaks, "tf32_tensor");
-    spec.fp8_tensor = number(peaks, "fp8_tensor");
-    spec.fp32 = number(peaks, "fp32");
-    spec.fp64 = number(peaks, "fp64");
-    spec.matmul_bf16 = number(object, "matmul_bf16");
-    spec.launch_us = number(object, "launch_us", spec.launch_us);
-    spec.sms = static_cast<int>(std::min(number(object, "sms"), 1e6));
-    spec.l2_bytes = number(object, "l2_bytes");
+    Figures figures;
+    spec.bandwidth_Bps = figures.read(object, "bandwidth_Bps", kBandwidth);
+    spec.copy_bandwidth_Bps = figures.read(object, "copy_bandwidth_Bps", kBandwidth);
+    spec.bf16_tensor = figures.read(peaks, "bf16_tensor", kFlops);
+    spec.fp16_tensor = figures.read(peaks, "fp16_tensor", kFlops, spec.bf16_tensor);
+    spec.tf32_tensor = figures.read(peaks, "tf32_tensor", kFlops);
+    spec.fp8_tensor = figures.read(peaks, "fp8_tensor", kFlops);
+    spec.fp32 = figures.read(peaks, "fp32", kFlops);
+    spec.fp64 = figures.read(peaks, "fp64", kFlops);
+    spec.matmul_bf16 = figures.read(object, "matmul_bf16", kFlops);
+    spec.launch_us = figures.read(object, "launch_us", kLaunch, spec.launch_us);
+    spec.sms = static_cast<int>(figures.read(object, "sms", kMultiprocessors));
+    spec.l2_bytes = figures.read(object, "l2_bytes", kCache);
+    if (const std::string& wrong = figures.wrong(); !wrong.empty()) {
+        const std::size_t comma = wrong.find(", found ");
+        return Error{ErrorCode::WrongFormat, wrong.substr(0, comma), wrong.substr(comma + 8), place};
+    }
     if (spec.name.empty() || spec.bandwidth_Bps <= 0 || (spec.bf16_tensor <= 0 && spec.fp32 <= 0))
         return Error{ErrorCode::WrongFormat, kExpected, "an object without these figures", place};
 

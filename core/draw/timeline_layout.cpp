@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 #include <string_view>
 #include <tuple>
 
@@ -82,6 +81,10 @@ TimelineLayout timelineLayout(const Analysis& analysis, const TimelineOptions& o
         std::any_of(order.begin(), order.end(), [&](std::uint32_t i) { return trace.tracks[i].depths > limit; });
     const Census counts = deep || !options.collapsed.empty() ? census(trace) : Census{};
 
+    const bool several_devices = hasSeveralDevices(trace);
+    std::vector<bool> collapsed(trace.tracks.size(), false);
+    for (const TrackId track : options.collapsed)
+        if (track.index() < collapsed.size()) collapsed[track.index()] = true;
     double y = 0;
     bool gpu_before = false;
     for (const std::uint32_t i : order) {
@@ -89,9 +92,8 @@ TimelineLayout timelineLayout(const Analysis& analysis, const TimelineOptions& o
         TimelineRow row;
         row.track = TrackId(i);
         row.gpu = groupOf(track.kind) == 1;
-        row.label = labelOfTrack(trace, track);
-        row.collapsed =
-            std::find(options.collapsed.begin(), options.collapsed.end(), row.track) != options.collapsed.end();
+        row.label = labelOfTrack(trace, track, several_devices);
+        row.collapsed = collapsed[i];
         row.line_height =
             track.kind == TrackKind::GpuAnnotation ? std::min(14.0, options.row_height) : options.row_height;
         static const std::vector<std::uint32_t> none;

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <set>
+#include <optional>
 
 namespace fusescope::timeline {
 
@@ -95,15 +95,22 @@ std::string labelOfSlice(const Analysis& analysis, SliceId slice, double width) 
     }
 }
 
-std::string labelOfTrack(const TraceStore& trace, const Track& track) {
+bool hasSeveralDevices(const TraceStore& trace) noexcept {
+    std::optional<std::int32_t> first;
+    for (const Track& t : trace.tracks) {
+        if (t.kind != TrackKind::GpuStream || t.slices == 0) continue;
+        if (first && *first != t.device) return true;
+        first = t.device;
+    }
+    return false;
+}
+
+std::string labelOfTrack(const TraceStore& trace, const Track& track, bool several_devices) {
     std::string_view name = trace.strings.view(track.name);
     while (!name.empty() && name.back() == ' ') name.remove_suffix(1);
     const bool gpu = track.kind == TrackKind::GpuStream || track.kind == TrackKind::GpuAnnotation;
     if (!gpu) return name.empty() ? fmt::format("thread {}", track.tid) : std::string(name);
-    std::set<std::int32_t> devices;
-    for (const Track& t : trace.tracks)
-        if (t.kind == TrackKind::GpuStream && t.slices > 0) devices.insert(t.device);
-    const std::string prefix = devices.size() > 1 ? fmt::format("GPU {} · ", track.device) : std::string();
+    const std::string prefix = several_devices ? fmt::format("GPU {} · ", track.device) : std::string();
     if (track.kind == TrackKind::GpuAnnotation) return prefix + "GPU annotations";
     return prefix + (name.empty() ? fmt::format("stream {}", track.stream) : std::string(name));
 }

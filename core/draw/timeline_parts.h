@@ -51,8 +51,9 @@ void spansInView(const Analysis& analysis, const TimelineView& view, TrackId tra
 [[nodiscard]] KernelId kernelOf(const TraceStore& trace, SliceId slice) noexcept;
 [[nodiscard]] std::string labelOfSlice(const Analysis& analysis, SliceId slice, double width);
 // "thread 415 (python3)", "stream 7", with the device where there are several.
-[[nodiscard]] std::string labelOfTrack(const TraceStore& trace, const Track& track);
-[[nodiscard]] bool showsWork(const Track& track) noexcept; // drawn at all
+[[nodiscard]] std::string labelOfTrack(const TraceStore& trace, const Track& track, bool several_devices);
+[[nodiscard]] bool hasSeveralDevices(const TraceStore& trace) noexcept; // that did some work
+[[nodiscard]] bool showsWork(const Track& track) noexcept;              // drawn at all
 
 // Marks of worthwhile findings below the kernels they would replace.
 void drawFlags(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,

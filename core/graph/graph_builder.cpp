@@ -105,6 +105,13 @@ struct GraphBuilder::Impl {
         return id;
     }
 
+    void checkSizes(TensorMeta& meta, std::string_view name) {
+        if (meta.plausible()) return;
+        problem("implausible size", "a tensor of more than 2^53 bytes counts as one of unknown size (" +
+                                        std::string(name.substr(0, 80)) + ")");
+        meta.forgetSizes();
+    }
+
     std::uint32_t addParameter(bool is_buffer, std::string_view qualified_name, TensorMeta meta,
                                std::string_view shared_storage) {
         const auto known = by_parameter.find(std::string(qualified_name));
@@ -114,6 +121,7 @@ struct GraphBuilder::Impl {
         Parameter parameter;
         parameter.name = qualified_name;
         parameter.meta = std::move(meta);
+        checkSizes(parameter.meta, qualified_name);
         parameter.is_buffer = is_buffer;
         if (!shared_storage.empty()) {
             const auto [owner, first] = by_storage.emplace(shared_storage, index);
@@ -139,6 +147,7 @@ struct GraphBuilder::Impl {
         value.name = ops.strings.intern(name);
         value.kind = kind;
         value.meta = std::move(meta);
+        checkSizes(value.meta, name);
         value_by_name.insert_or_assign(value.name.value, id);
         ops.values.push_back(std::move(value));
         return id;

@@ -5,6 +5,8 @@
 
 namespace fusescope {
 
+const Module ModuleTree::kNoModule{};
+
 ModuleId ModuleTree::find(std::string_view path) const {
     for (std::size_t i = 0; i < modules.size(); ++i)
         if (modules[i].path == path) return ModuleId(i);

@@ -41,12 +41,17 @@ struct ModuleTree {
     std::vector<Parameter> parameters;
     std::vector<FoldGroup> folds;
 
-    [[nodiscard]] const Module& at(ModuleId id) const { return modules[id.index()]; }
+    // An id that is none is an empty module.
+    [[nodiscard]] const Module& at(ModuleId id) const noexcept {
+        return id.index() < modules.size() ? modules[id.index()] : kNoModule;
+    }
     [[nodiscard]] ModuleId find(std::string_view path) const; // invalid if absent
     // Parameters (no buffers) of the module and all below it; shared storage counted once.
     [[nodiscard]] std::int64_t parameterCount(ModuleId id) const;
     // True when a is b or an ancestor of b.
     [[nodiscard]] bool contains(ModuleId a, ModuleId b) const;
+
+    static const Module kNoModule;
 };
 
 } // namespace fusescope

@@ -37,6 +37,9 @@ StackFrame innermostFrame(std::string_view stack) {
 
 } // namespace
 
+const Node OpGraph::kNoNode{};
+const Value OpGraph::kNoValue{};
+
 std::span<const GraphArg> OpGraph::argsOf(NodeId id) const {
     const Node& node = at(id);
     return {args.data() + node.first_arg, node.args};

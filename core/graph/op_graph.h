@@ -57,8 +57,14 @@ struct OpGraph {
     std::vector<NodeId> consumers;
     StringPool strings;
 
-    [[nodiscard]] const Node& at(NodeId id) const { return nodes[id.index()]; }
-    [[nodiscard]] const Value& at(ValueId id) const { return values[id.index()]; }
+    // An id that is none is an empty row: any operand may be missing from a file, and whoever asks for its type or
+    // producer should find nothing, not the end of the table.
+    [[nodiscard]] const Node& at(NodeId id) const noexcept {
+        return id.index() < nodes.size() ? nodes[id.index()] : kNoNode;
+    }
+    [[nodiscard]] const Value& at(ValueId id) const noexcept {
+        return id.index() < values.size() ? values[id.index()] : kNoValue;
+    }
     [[nodiscard]] std::string_view op(NodeId id) const { return strings.view(at(id).op); }
     [[nodiscard]] std::string_view name(NodeId id) const { return strings.view(at(id).name); }
     [[nodiscard]] std::span<const GraphArg> argsOf(NodeId id) const;
@@ -72,6 +78,9 @@ struct OpGraph {
     // File and line of the innermost frame of the stack: "modeling_qwen3.py:63"; "" if none.
     [[nodiscard]] std::string sourceLine(NodeId id) const;
     [[nodiscard]] std::string sourceText(NodeId id) const; // the code line of that frame; "" if none
+
+    static const Node kNoNode;
+    static const Value kNoValue;
 };
 
 struct GraphProblem {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 namespace fusescope {
 namespace {
@@ -40,8 +42,8 @@ private:
             b_.out.edges.push_back({static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to), value, {}});
             values_.emplace_back();
         }
-        std::vector<ValueId>& values = values_[at->second];
-        if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+        // Between two groups of thousands of operators run thousands of values.
+        if (seen_.emplace(at->second, value).second) values_[at->second].push_back(value);
     }
 
     // The box a value comes out of; -1 for weights, constants and sizes.
@@ -153,6 +155,12 @@ private:
     std::size_t inner_; // boxes that are no border
     std::unordered_map<std::uint64_t, std::size_t> by_ends_;
     std::vector<std::vector<ValueId>> values_; // per edge
+    struct SeenHash {
+        std::size_t operator()(const std::pair<std::size_t, ValueId>& key) const noexcept {
+            return (key.first * 0x9E3779B97F4A7C15ULL) ^ key.second.value;
+        }
+    };
+    std::unordered_set<std::pair<std::size_t, ValueId>, SeenHash> seen_; // edge and value
     std::unordered_map<std::string, std::int32_t> inputs_, outputs_;
 };
 

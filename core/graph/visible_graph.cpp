@@ -45,6 +45,8 @@ VisibleGraph build(const ModelGraph& graph, const GraphViewState& state, std::si
     b.openModules();
     b.decideFates();
     b.makeNodes(section);
+    // Far too many boxes to be shown: what runs between them need not be known.
+    if (b.out.nodes.size() > 4 * kMaxVisibleNodes && section <= graph.ops.nodes.size()) return std::move(b.out);
     b.makeEdges();
     b.makeClusters();
     return std::move(b.out);
@@ -131,24 +133,35 @@ void VisibleBuild::makeNodes(std::size_t section) {
     out.node_of.assign(ops.nodes.size(), -1);
     // Bookkeeping that lies among real layers (the mask, the positions) becomes one box, if it is more than one
     // operator.
-    std::vector<std::size_t> bookkeeping(tree.modules.size(), 0), direct(tree.modules.size(), 0);
+    std::vector<std::size_t> bookkeeping(tree.modules.size(), 0), direct(tree.modules.size(), 0),
+        closed_children(tree.modules.size(), 0);
+    std::vector<bool> counted(tree.modules.size(), false);
     const auto isBookkeeping = [&](std::size_t n) {
         const ModuleId module = ops.nodes[n].module;
         return state.hide_plumbing && fixed[n] && !fixed_module[module.index()];
     };
     for (std::size_t n = 0; n < ops.nodes.size(); ++n) {
         const ModuleId module = ops.nodes[n].module;
-        if (fate[n] != Fate::Shown || closed_at[module.index()].valid()) continue;
-        ++(isBookkeeping(n) ? bookkeeping : direct)[module.index()];
+        if (fate[n] != Fate::Shown) continue;
+        if (const ModuleId closed = closed_at[module.index()]; !closed.valid()) {
+            ++(isBookkeeping(n) ? bookkeeping : direct)[module.index()];
+        } else if (!counted[closed.index()]) {
+            counted[closed.index()] = true;
+            ++closed_children[tree.at(closed).parent.index()];
+        }
     }
 
     std::vector<std::int32_t> box_of_module(tree.modules.size(), -1), bookkeeping_box(tree.modules.size(), -1),
-        section_box(tree.modules.size(), -1);
-    std::vector<std::size_t> taken(tree.modules.size(), 0);
+        section_box(tree.modules.size(), -1), siblings_box(tree.modules.size(), -1);
+    std::vector<std::size_t> taken(tree.modules.size(), 0), siblings(tree.modules.size(), 0);
     std::vector<std::uint32_t> grouped; // operators per box, for the groups
+    std::vector<std::uint32_t> modules; // modules per box, of groups of them
+    std::vector<ModuleId> first_module; // of such a group
     const auto add = [&](VisibleNode node) {
         out.nodes.push_back(std::move(node));
         grouped.push_back(0);
+        modules.push_back(0);
+        first_module.emplace_back();
         return static_cast<std::int32_t>(out.nodes.size() - 1);
     };
     for (std::size_t n = 0; n < ops.nodes.size(); ++n) {
@@ -160,9 +173,21 @@ void VisibleBuild::makeNodes(std::size_t section) {
         std::int32_t* shared = nullptr;
         if (const ModuleId closed = closed_at[module.index()]; closed.valid()) {
             shared = &box_of_module[closed.index()];
-            node.kind = VisibleKind::Module;
-            node.module = closed;
-            node.node = {};
+            const ModuleId parent = tree.at(closed).parent;
+            if (section > 0 && closed_children[parent.index()] > kMaxBoxesPerModule) {
+                node.module = parent;
+                if (*shared < 0) {
+                    std::int32_t& group = siblings_box[parent.index()];
+                    if (siblings[parent.index()]++ % section == 0) group = add(node);
+                    *shared = group;
+                    const auto box = static_cast<std::size_t>(group);
+                    if (modules[box]++ == 0) first_module[box] = closed;
+                }
+            } else {
+                node.kind = VisibleKind::Module;
+                node.module = closed;
+                node.node = {};
+            }
         } else if (isBookkeeping(n) && bookkeeping[module.index()] > 1) {
             shared = &bookkeeping_box[module.index()];
         } else if (section > 0 && direct[module.index()] > kMaxBoxesPerModule) {
@@ -192,6 +217,10 @@ void VisibleBuild::makeNodes(std::size_t section) {
             const std::string brief = texts.of(node.module).brief;
             if (!brief.empty()) node.subtitle += (node.subtitle.empty() ? "" : "  ") + brief;
             node.expandable = !module.children.empty() || grouped[i] > 1;
+        } else if (modules[i] > 0) {
+            node.title = moduleTitle(tree, first_module[i], false);
+            if (modules[i] > 1) node.title += " ...";
+            node.subtitle = std::to_string(modules[i]) + (modules[i] > 1 ? " modules" : " module");
         } else if (static_cast<std::int32_t>(i) == bookkeeping_box[node.module.index()]) {
             node.title = "mask and positions";
             node.subtitle = formatCounted(static_cast<std::int64_t>(grouped[i]), "operator");
@@ -265,13 +294,17 @@ VisibleGraph visibleGraph(const ModelGraph& graph, const GraphViewState& state) 
         } else {
             // Nothing left to collapse: a module with hundreds of operators of its own, or of children.
             if (section > graph.ops.nodes.size()) break;
-            section = section == 0 ? 2 : section * 2;
+            // No group smaller than this can be enough, and to try them one by one takes as many passes.
+            if (section == 0)
+                for (section = 2; visible.nodes.size() / section > kMaxVisibleNodes;) section *= 2;
+            else
+                section *= 2;
         }
         visible = build(graph, smaller, section);
     }
     visible.note = std::to_string(wanted) + " boxes are too many for a picture";
     if (collapsed > 0) visible.note += "; the deepest of the expanded modules are collapsed again";
-    if (section > 0) visible.note += "; operators are shown in groups";
+    if (section > 0) visible.note += "; operators and modules are shown in groups";
     return visible;
 }
 

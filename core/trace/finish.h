@@ -6,9 +6,9 @@
 
 namespace fusescope {
 
-void clampDurations(TraceStore& store, TraceBuilder& problems); // negative -> 0, untimed counted; sets begin, end
+void clampDurations(TraceStore& store, TraceBuilder& problems); // negative -> 0, beyond any clock cut; sets begin, end
 void sortSlices(TraceStore& store);                             // by (ts, -dur, file order); side tables follow
 void nestSlices(TraceStore& store);                             // parent, depth; slices and depths of tracks
-void assignSteps(TraceStore& store);                            // ProfilerStep#n; GPU work by its launch
+void assignSteps(TraceStore& store, TraceBuilder& problems);    // ProfilerStep#n; GPU work by its launch
 
 } // namespace fusescope

@@ -3,33 +3,47 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
+#include <functional>
+#include <queue>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace fusescope {
 namespace {
 
 // Host events overrun their parent by nanoseconds up to about a microsecond (clock reads): still children.
 constexpr std::uint64_t kOverrunNs = 1000;
-constexpr std::size_t kMaxDepth = 2048; // deeper rows share the last one
+constexpr std::uint16_t kMaxDepth = 2048; // deeper rows share the last one
 
-// GPU streams do not nest: overlapping work (programmatic dependent launch) takes the first free lane.
-struct Lanes {
-    std::vector<std::int64_t> busy_until;
+// GPU streams do not nest: overlapping work (programmatic dependent launch) takes the first free lane. Rows come by
+// their begin, so a lane that was free once is free until it is taken again.
+class Lanes {
+public:
     std::uint16_t place(std::int64_t ts, std::int64_t end) {
         if (end == ts) return 0; // a tick, wherever it falls: no lane of its own
-        std::size_t lane = 0;
-        while (lane < busy_until.size() && busy_until[lane] > ts) ++lane;
-        if (lane == busy_until.size()) {
-            if (lane + 1 >= kMaxDepth)
-                lane = kMaxDepth - 1;
-            else
-                busy_until.push_back(0);
+        while (!busy_.empty() && busy_.top().first <= ts) {
+            free_.push(busy_.top().second);
+            busy_.pop();
         }
-        if (lane < busy_until.size()) busy_until[lane] = std::max(end, busy_until[lane]);
-        return static_cast<std::uint16_t>(lane);
+        std::uint16_t lane = 0;
+        if (!free_.empty()) {
+            lane = free_.top();
+            free_.pop();
+        } else {
+            if (used_ == kMaxDepth - 1) return used_; // everything that finds no other
+            lane = used_++;
+        }
+        busy_.emplace(end, lane);
+        return lane;
     }
+
+private:
+    using Busy = std::pair<std::int64_t, std::uint16_t>; // until when, lane
+    std::priority_queue<Busy, std::vector<Busy>, std::greater<>> busy_;
+    std::priority_queue<std::uint16_t, std::vector<std::uint16_t>, std::greater<>> free_;
+    std::uint16_t used_ = 0;
 };
 
 // later - earlier; unsigned, since it may exceed int64.
@@ -73,7 +87,7 @@ void nestSlices(TraceStore& store) {
             closeBefore(store, stack, ts, end);
             // A partial overlap beyond the tolerance is a sibling a row further down, so that neither hides the other.
             SliceId parent = stack.empty() ? SliceId{} : stack.back();
-            const std::size_t depth = std::min(stack.size(), kMaxDepth - 1);
+            const std::size_t depth = std::min<std::size_t>(stack.size(), kMaxDepth - 1);
             for (std::size_t up = stack.size(); parent.valid() && !encloses(store.endOf(parent), ts, end); --up)
                 parent = up >= 2 ? stack[up - 2] : SliceId{};
             s.parent[row] = parent;
@@ -85,15 +99,21 @@ void nestSlices(TraceStore& store) {
     }
 }
 
-void assignSteps(TraceStore& store) {
+void assignSteps(TraceStore& store, TraceBuilder& problems) {
     SliceTable& s = store.slices;
     s.step.assign(s.size(), -1);
     constexpr std::string_view kPrefix = "ProfilerStep#";
-    constexpr std::size_t kMaxSteps = 32767;
-    for (std::size_t row = 0; row < s.size() && store.steps.size() < kMaxSteps; ++row) {
+    constexpr std::size_t kMaxSteps = 32767; // what the column holds
+    for (std::size_t row = 0; row < s.size(); ++row) {
         if (s.category[row] != Category::UserAnnotation) continue;
         const std::string_view name = store.nameOf(SliceId(row));
         if (name.substr(0, kPrefix.size()) != kPrefix) continue;
+        if (store.steps.size() == kMaxSteps) {
+            problems.problem(
+                "too_many_steps", s.args_offset[row],
+                "there are more than 32,767 steps; what belongs to the later ones counts as outside of any");
+            continue;
+        }
         Step step;
         step.name = name;
         step.slice = SliceId(row);

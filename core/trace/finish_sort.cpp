@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trace/finish.h"
 
+#include "core/trace/plausible_time.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -72,14 +74,19 @@ void clampDurations(TraceStore& store, TraceBuilder& problems) {
             problems.problem("negative_duration", s.args_offset[row], "a duration is negative; it is taken as zero");
             s.dur[row] = 0;
         }
+        // Readers leave such times out with a better place to name; here it is what keeps every sum and difference of
+        // times an int64, wherever the rows come from.
+        if (!isPlausibleTime(s.ts[row]) || !isPlausibleDuration(s.dur[row])) {
+            problems.problem("far_time", s.args_offset[row],
+                             "a time or duration is beyond any clock's; it is cut to that");
+            s.ts[row] = std::clamp(s.ts[row], kEarliestTime, kLatestTime);
+            s.dur[row] = std::min(s.dur[row], kLongestDuration);
+        }
         if (s.ts[row] == 0 && s.dur[row] == 0) {
             problems.problem("untimed", s.args_offset[row],
                              "an event has neither time nor duration; it is listed but not drawn");
             continue;
         }
-        // Keeps every end representable.
-        if (s.ts[row] > std::numeric_limits<std::int64_t>::max() - s.dur[row])
-            s.dur[row] = std::numeric_limits<std::int64_t>::max() - s.ts[row];
         begin = std::min(begin, s.ts[row]);
         end = std::max(end, s.ts[row] + s.dur[row]);
     }

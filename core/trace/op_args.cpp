@@ -101,6 +101,11 @@ std::vector<OpArg> parseOpArgs(const TraceStore& store, CpuOpId op) {
             args[i].tensor.strides = integers(strides);
         }
     });
+    for (OpArg& arg : args) { // sizes that no memory holds are damage: no cost may be computed from them
+        if (!arg.tensor.plausible()) arg.tensor.forgetSizes();
+        for (TensorMeta& tensor : arg.list)
+            if (!tensor.plausible()) tensor.forgetSizes();
+    }
     // Views of the pool's text: the quoted JSON strings are short and without escapes, so they can be cut out in place.
     std::string_view raw = text(store.cpu_ops.concrete[row]);
     for (std::size_t i = 0; i < args.size();) {

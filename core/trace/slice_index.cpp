@@ -131,19 +131,25 @@ void SliceIndex::query(TrackId track, std::uint16_t depth, std::int64_t t0, std:
         const std::uint32_t s = row->slices[i];
         const std::int64_t begin = store.slices.ts[s];
         if (begin >= t1) return;
-        if (store.slices.dur[s] >= pixel) {
+        const std::int64_t until = begin > std::numeric_limits<std::int64_t>::max() - pixel
+                                       ? std::numeric_limits<std::int64_t>::max()
+                                       : begin + pixel;
+        const bool wide = store.slices.dur[s] >= pixel;
+        // Slices lie over each other only in the last row, which all deeper ones share. However many begin within a
+        // pixel there, they are one thing to draw.
+        const auto liesOver = [&](std::uint32_t next) {
+            return store.slices.dur[next] > 0 && store.slices.ts[next] < std::min(until, endOf(s));
+        };
+        if (wide && (i + 1 == row->slices.size() || !liesOver(row->slices[i + 1]))) {
             out.push_back({begin, endOf(s), SliceId(s), 1, depth, static_cast<std::uint32_t>(i), store.slices.dur[s]});
             ++i;
             continue;
         }
         // Everything that begins within this pixel, up to the first slice that is wide enough to be drawn alone.
-        const std::int64_t until = begin > std::numeric_limits<std::int64_t>::max() - pixel
-                                       ? std::numeric_limits<std::int64_t>::max()
-                                       : begin + pixel;
         std::size_t j = std::min(impl_->lower(*row, std::min(until, t1)), row->slices.size());
         if (j <= i) j = i + 1;
         const std::uint32_t last = row->slices[j - 1];
-        if (j - i > 1 && store.slices.dur[last] >= pixel) --j;
+        if (!wide && j - i > 1 && store.slices.dur[last] >= pixel) --j;
         const std::uint32_t longest = impl_->longestOf(*row, i, j);
         out.push_back({begin, std::max(endOf(row->slices[j - 1]), endOf(longest)), SliceId(longest),
                        static_cast<std::uint32_t>(j - i), depth, static_cast<std::uint32_t>(i),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trace/trace_builder.h"
 
+#include "core/base/format.h"
 #include "core/trace/finish.h"
 
 #include <limits>
@@ -28,6 +29,7 @@ struct TrackHash {
 } // namespace
 
 struct TraceBuilder::Impl {
+    TraceLimits limits;
     std::shared_ptr<TraceStore> store = std::make_shared<TraceStore>();
     std::unordered_map<TrackKey, TrackId, TrackHash> tracks;
     std::unordered_map<std::string, std::size_t> problems;
@@ -56,7 +58,7 @@ struct TraceBuilder::Impl {
     }
 };
 
-TraceBuilder::TraceBuilder() : impl_(std::make_unique<Impl>()) {}
+TraceBuilder::TraceBuilder(const TraceLimits& limits) : impl_(std::make_unique<Impl>()) { impl_->limits = limits; }
 TraceBuilder::~TraceBuilder() = default;
 
 TrackId TraceBuilder::track(TrackKind kind, std::int64_t pid, std::int64_t tid, std::int32_t device,
@@ -133,6 +135,21 @@ void TraceBuilder::problem(std::string_view kind, std::uint64_t offset, std::str
     impl_->store->problems[it->second].count += count;
 }
 
+bool TraceBuilder::full() const {
+    const TraceStore& store = *impl_->store;
+    const TraceLimits& limits = impl_->limits;
+    return store.slices.size() >= limits.slices || store.tracks.size() >= limits.tracks ||
+           store.strings.bytes() >= limits.text_bytes;
+}
+
+std::string TraceBuilder::fullSentence() const {
+    const TraceLimits& limits = impl_->limits;
+    return "the file holds more than " + formatCount(static_cast<std::int64_t>(limits.slices)) + " slices, " +
+           formatCount(static_cast<std::int64_t>(limits.tracks)) + " threads and streams or " +
+           formatBytes(static_cast<double>(limits.text_bytes)) +
+           " of different names; what stands before that was read, the rest is left out";
+}
+
 TraceStore& TraceBuilder::meta() { return *impl_->store; }
 
 Result<TracePtr> TraceBuilder::finish() && {
@@ -142,7 +159,7 @@ Result<TracePtr> TraceBuilder::finish() && {
     clampDurations(store, *this);
     sortSlices(store);
     nestSlices(store);
-    assignSteps(store);
+    assignSteps(store, *this);
     return TracePtr(std::move(impl_->store));
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace fusescope {
@@ -54,9 +55,17 @@ struct PooledOpDetail {
     StringId dims, types, strides, concrete;
 };
 
+// What one trace may hold. A slice costs about 330 bytes until it is analysed, so that these are some 4 GB; the largest
+// traces that people open (5 GB of JSON) stay below them, and a few megabytes of gzip that unpack to more do not.
+struct TraceLimits {
+    std::size_t slices = 12'000'000;
+    std::size_t text_bytes = std::size_t{2} << 30; // of distinct names and arguments
+    std::size_t tracks = std::size_t{1} << 20;     // threads and streams
+};
+
 class TraceBuilder {
 public:
-    TraceBuilder();
+    explicit TraceBuilder(const TraceLimits& limits = {});
     ~TraceBuilder();
 
     // Finds or makes the track of a host thread, a GPU stream ...; pid/tid as in the file.
@@ -76,6 +85,9 @@ public:
 
     // Counts more of a kind; the first call for a kind fixes offset and sentence.
     void problem(std::string_view kind, std::uint64_t offset, std::string_view message, std::uint64_t count = 1);
+    // A limit is reached: what the reader still has in hand may be added, then it should stop and say fullSentence().
+    [[nodiscard]] bool full() const;
+    [[nodiscard]] std::string fullSentence() const;
     // Scalars of the store that readers fill directly (path, devices, counts, base time, flags).
     TraceStore& meta();
 

@@ -133,6 +133,7 @@ struct TraceStore {
 
     std::string path;
     std::uint64_t file_bytes = 0, json_bytes = 0; // on disk; after inflating
+    std::int64_t file_written_at = 0;             // when the file was last written to, ns since 1970; 0: no file
     bool compressed = false;
     std::int64_t base_time_ns = 0;   // baseTimeNanoseconds: absolute = base + ts
     std::int64_t begin = 0, end = 0; // over timed slices (untimed ts 0 rows excluded)

@@ -3,7 +3,7 @@
 // The text is the bundled sample's events, repeated to the size that is asked for. Design: >= 450 MB/s plain on two
 // cores, not slower than either bound, at most half a byte of memory per byte of JSON.
 #include "core/base/inflate.h"
-#include "core/base/mapped_file.h"
+#include "core/base/input_file.h"
 #include "core/io/open.h"
 #include "core/trace/slice_index.h"
 
@@ -22,10 +22,10 @@ namespace {
 using namespace fusescope;
 
 std::string sampleText() {
-    auto file = MappedFile::open(FUSESCOPE_SAMPLES_DIR "/qwen3-8b-2layer-train-eager.pt.trace.json.gz", "the sample");
+    auto file = InputFile::open(FUSESCOPE_SAMPLES_DIR "/qwen3-8b-2layer-train-eager.pt.trace.json.gz", "the sample");
     std::string text;
     if (file)
-        (void)inflateGzip(file->bytes(), std::uint64_t{1} << 32U, [&](std::string_view piece) {
+        (void)inflateGzip(*file, std::uint64_t{1} << 32U, [&](std::string_view piece) {
             text.append(piece);
             return true;
         });
@@ -125,10 +125,10 @@ void SimdjsonWalk(benchmark::State& state) {
 void InflateAlone(benchmark::State& state) {
     const Files& f = files(state.range(0));
     for (auto _ : state) {
-        auto file = MappedFile::open(f.gzip, "gzip");
+        auto file = InputFile::open(f.gzip, "gzip");
         std::uint64_t sum = 0;
         if (file)
-            (void)inflateGzip(file->bytes(), std::uint64_t{1} << 40U, [&](std::string_view piece) {
+            (void)inflateGzip(*file, std::uint64_t{1} << 40U, [&](std::string_view piece) {
                 sum += piece.size();
                 return true;
             });

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 namespace fusescope::chrome {
 namespace {
@@ -29,21 +30,7 @@ bool TextSource::next(Batch& batch) {
     return true;
 }
 
-GzipSource::GzipSource(std::string_view gzip, std::uint64_t text_limit)
-    : thread_([this, gzip, text_limit] { inflateAll(gzip, text_limit); }) {}
-
-GzipSource::~GzipSource() {
-    stop();
-    thread_.join();
-}
-
-void GzipSource::stop() {
-    const std::lock_guard lock(mutex_);
-    stopped_ = true;
-    changed_.notify_all();
-}
-
-std::unique_ptr<std::vector<char>> GzipSource::fresh() {
+std::unique_ptr<std::vector<char>> BatchBuffers::take() {
     {
         const std::lock_guard lock(mutex_);
         if (!spare_.empty()) {
@@ -52,13 +39,59 @@ std::unique_ptr<std::vector<char>> GzipSource::fresh() {
             return buffer;
         }
     }
-    return std::make_unique<std::vector<char>>(kBatchBytes);
+    return std::make_unique<std::vector<char>>(bytes_);
 }
 
-void GzipSource::recycle(Batch&& batch) {
-    if (!batch.buffer || batch.buffer->size() != kBatchBytes) return;
+void BatchBuffers::giveBack(std::unique_ptr<std::vector<char>> buffer) {
+    if (!buffer || buffer->size() != bytes_) return;
     const std::lock_guard lock(mutex_);
-    if (spare_.size() < kReadyBatches) spare_.push_back(std::move(batch.buffer));
+    if (spare_.size() < kReadyBatches) spare_.push_back(std::move(buffer));
+}
+
+bool FileSource::next(Batch& batch) {
+    if (ended_) return false;
+    const std::uint64_t at = at_.load(std::memory_order_relaxed), offset = at - kept_.size();
+    auto buffer = buffers_.take();
+    const std::size_t kept = kept_.size();
+    std::copy(kept_.begin(), kept_.end(), buffer->begin());
+    const std::size_t got = file_.readAt(at, {buffer->data() + kept, buffer->size() - kept});
+    std::size_t size = kept + got;
+    ended_ = size < buffer->size() || at + got >= file_.size();
+    kept_.clear();
+    if (!ended_) {
+        const std::size_t border = findLastEventStart({buffer->data(), size});
+        if (border != kNowhere) {
+            kept_.assign(buffer->begin() + static_cast<std::ptrdiff_t>(border),
+                         buffer->begin() + static_cast<std::ptrdiff_t>(size));
+            size = border;
+        }
+    }
+    at_.store(at + got, std::memory_order_relaxed);
+    const std::string_view text(buffer->data(), size);
+    batch = Batch{text, offset, ended_, std::move(buffer)};
+    return true;
+}
+
+GzipSource::GzipSource(const InputFile& file, std::uint64_t text_limit)
+    : thread_([this, &file, text_limit] {
+          try {
+              inflateAll(file, text_limit);
+          } catch (const std::bad_alloc&) {
+              out_of_memory_ = true;
+              finish({});
+          }
+      }) {}
+
+GzipSource::~GzipSource() { stop(); }
+
+// Also waits: what end() says is final then.
+void GzipSource::stop() {
+    {
+        const std::lock_guard lock(mutex_);
+        stopped_ = true;
+        changed_.notify_all();
+    }
+    if (thread_.joinable()) thread_.join();
 }
 
 bool GzipSource::hand(std::unique_ptr<std::vector<char>> buffer, std::size_t size, bool last) {
@@ -72,9 +105,9 @@ bool GzipSource::hand(std::unique_ptr<std::vector<char>> buffer, std::size_t siz
     return true;
 }
 
-void GzipSource::inflateAll(std::string_view gzip, std::uint64_t text_limit) {
-    GzipStream stream(gzip, text_limit);
-    auto buffer = fresh();
+void GzipSource::inflateAll(const InputFile& file, std::uint64_t text_limit) {
+    GzipStream stream(file, text_limit);
+    auto buffer = buffers_.take();
     std::size_t kept = 0; // an event's beginning, carried over from the buffer before
     bool more = true;
     while (more) {
@@ -87,14 +120,18 @@ void GzipSource::inflateAll(std::string_view gzip, std::uint64_t text_limit) {
         }
         const std::size_t border = findLastEventStart({buffer->data(), size});
         const std::size_t cut = border == kNowhere ? size : border;
-        auto following = fresh();
+        auto following = buffers_.take();
         kept = size - cut;
         std::memcpy(following->data(), buffer->data() + cut, kept);
         more = hand(std::move(buffer), cut, false);
         buffer = std::move(following);
     }
+    finish(stream.end());
+}
+
+void GzipSource::finish(InflateEnd end) {
     const std::lock_guard lock(mutex_);
-    end_ = stream.end();
+    end_ = std::move(end);
     done_ = true;
     changed_.notify_all();
 }

@@ -47,6 +47,12 @@ std::string_view kindOf(Oddity oddity) noexcept {
     case Oddity::NoPhase: return "no_phase";
     case Oddity::BeginEnd: return "begin_end";
     case Oddity::WideId: return "wide_id";
+    case Oddity::FarTime: return "far_time";
+    case Oddity::LongDuration: return "long_duration";
+    case Oddity::BadId: return "bad_id";
+    case Oddity::BadGrid: return "bad_grid";
+    case Oddity::RepairedKey: return "bad_key";
+    case Oddity::GivenUp: return "given_up";
     case Oddity::Count: break;
     }
     return "";
@@ -70,6 +76,15 @@ std::string_view sentenceOf(Oddity oddity) noexcept {
     case Oddity::NoPhase: return "an entry has no phase (\"ph\"), so it is no event that can be drawn";
     case Oddity::BeginEnd: return "begin and end events are not drawn; profilers write complete events";
     case Oddity::WideId: return "a correlation or External id has more than 32 bits; it is not used for linking";
+    case Oddity::FarTime: return "the time of an event is a century away from any clock's; the event is left out";
+    case Oddity::LongDuration: return "a duration is longer than 36 years; it is taken as zero";
+    case Oddity::BadId: return "a correlation or External id is not a number; it is not used for linking";
+    case Oddity::BadGrid: return "a grid or block is not three whole numbers; it is not known";
+    case Oddity::RepairedKey: return "a key of an event holds bytes that are not UTF-8; it was not recognised";
+    case Oddity::GivenUp:
+        return "the text is so damaged that reading on would not end; the rest of this piece (about a megabyte) is "
+               "left "
+               "out";
     case Oddity::Count: break;
     }
     return "";

@@ -80,6 +80,12 @@ enum class Oddity : std::uint8_t {
     NoPhase,
     BeginEnd,
     WideId,
+    FarTime,
+    LongDuration,
+    BadId,
+    BadGrid,
+    RepairedKey,
+    GivenUp,
     Count,
 };
 [[nodiscard]] std::string_view kindOf(Oddity oddity) noexcept;

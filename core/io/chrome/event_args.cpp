@@ -13,14 +13,18 @@ Outcome EventParser::args(std::size_t& token) { return members<&EventParser::arg
 Outcome EventParser::threeNumbers(std::size_t& token, std::array<std::uint32_t, 3>& out) {
     const std::size_t begin = token;
     if (const Outcome outcome = skip(token); outcome != Outcome::Done) return outcome;
-    if (at(begin) != '[') return Outcome::Done; // Triton writes "grid(100,)"
+    out = {};
     std::size_t n = 0;
-    for (std::size_t t = begin + 1; t + 1 < token && n < 3; t += 2) {
-        const auto value = integerAt(t);
-        if (!value) break;
-        out[n++] =
-            *value >= 0 && *value <= std::numeric_limits<std::uint32_t>::max() ? static_cast<std::uint32_t>(*value) : 0;
+    bool whole = true; // Triton's operators have "grid(100,)" here; of a kernel that would be damage
+    for (std::size_t t = begin + 1; at(begin) == '[' && t + 1 < token; t += 2) {
+        const auto value = n < out.size() ? integerAt(t) : std::nullopt;
+        whole = whole && value && *value >= 0 && *value <= std::numeric_limits<std::uint32_t>::max();
+        if (!whole) break;
+        out[n++] = static_cast<std::uint32_t>(*value);
     }
+    if (whole && n == out.size()) return Outcome::Done;
+    out = {};
+    args_.bad_grid = true;
     return Outcome::Done;
 }
 
@@ -42,6 +46,8 @@ Outcome EventParser::argument(std::string_view name, std::size_t& token) {
             out = *n;
         else if (at(value) >= '0' && at(value) <= '9')
             out = std::numeric_limits<std::int64_t>::max();
+        else if (const std::string_view text = scalarAt(value); text != "null" && !text.empty())
+            args_.bad_id = true;
     };
     const auto raw = [&] {
         if (at(value) != '[') return std::string_view();

@@ -45,14 +45,17 @@ Outcome EventParser::skip(std::size_t& token) const {
             ++depth;
         else if (next == Kind::Close) {
             if (--depth == 0) {
+                walked_ += t - token;
                 token = t + 1;
                 return Outcome::Done;
             }
         } else if (next == Kind::Value && (kind == Kind::Value || kind == Kind::Close)) {
+            walked_ += t - token;
             return Outcome::Bad; // two values side by side: a quote or comma was lost
         }
         kind = next;
     }
+    walked_ += t - token;
     return Outcome::Cut;
 }
 
@@ -91,6 +94,14 @@ void EventParser::checkScalar(std::size_t token) {
     const bool fine = (c == '-' && text.size() > 1 && text[1] >= '0' && text[1] <= '9') || text == "null" ||
                       text == "true" || text == "false";
     if (!fine) event_.not_a_number = true;
+}
+
+// A key with damaged bytes is none that anybody looks for: what it stood for is lost, and that has to be said.
+void EventParser::checkKey(std::string_view name) {
+    if (!needsUnescape(name, true)) return;
+    TextRepair repair;
+    (void)unescaped(name, repair);
+    event_.bad_key = event_.bad_key || repair.bytes;
 }
 
 std::optional<std::int64_t> EventParser::integerAt(std::size_t token) { return integerOf(scalarAt(token)); }

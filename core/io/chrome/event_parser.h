@@ -28,6 +28,8 @@ public:
     void note(Oddity oddity, std::size_t position);
     // A value of any kind, nested or not. Cut: the tokens end before it does.
     Outcome skip(std::size_t& token) const;
+    // Tokens that skip() has walked over so far: what is paid for damage, which has to have a bound.
+    [[nodiscard]] std::uint64_t walked() const noexcept { return walked_; }
 
 private:
     struct Args { // of all categories; which are used is decided by the event's own
@@ -37,7 +39,7 @@ private:
         std::array<std::uint32_t, 3> grid{}, block{};
         std::string_view dims, types, strides, concrete;
         std::string_view name;
-        bool has_name = false;
+        bool has_name = false, bad_id = false, bad_grid = false;
     };
     struct Event {
         std::size_t begin = 0;
@@ -45,7 +47,7 @@ private:
         std::string_view name, cat, pid_text, tid_text; // raw, between the quotes
         std::int64_t ts = 0, dur = 0, pid = -1, tid = -1;
         bool has_ts = false, bad_ts = false, has_dur = false, bad_dur = false, has_cat = false, in_args = false;
-        bool has_args = false, not_a_number = false, emitted = false;
+        bool has_args = false, not_a_number = false, bad_key = false, emitted = false;
         std::size_t args_begin = 0, args_end = 0;
     };
 
@@ -62,6 +64,7 @@ private:
         for (bool more = at(t) != '}'; more;) {
             std::string_view name;
             if (const Outcome outcome = key(t, name); outcome != Outcome::Done) return outcome;
+            if (check_bytes_) checkKey(name);
             t += 2;
             if (const Outcome outcome = (this->*Read)(name, t); outcome != Outcome::Done) return outcome;
             if (t >= tokens_.count) return Outcome::Cut;
@@ -77,6 +80,7 @@ private:
     Outcome argument(std::string_view key, std::size_t& token);
     Outcome threeNumbers(std::size_t& token, std::array<std::uint32_t, 3>& out);
     void checkScalar(std::size_t token);
+    void checkKey(std::string_view name);
 
     void emit();
     void emitSlice();
@@ -90,6 +94,7 @@ private:
     Decoded& out_;
     Tokens tokens_;
     bool check_bytes_ = false;
+    mutable std::uint64_t walked_ = 0;
     Event event_;
     Args args_;
     std::array<std::uint32_t, 5> last_track_{kNone, kNone, kNone, kNone, kNone}; // per TrackKind

@@ -2,6 +2,7 @@
 // A whole event into rows: which table, which track, which texts.
 #include "core/io/chrome/event_parser.h"
 #include "core/io/chrome/json_text.h"
+#include "core/trace/plausible_time.h"
 
 #include <algorithm>
 #include <limits>
@@ -111,6 +112,7 @@ void EventParser::emit() {
     ++n.total;
     event_.emitted = true;
     if (event_.not_a_number) note(Oddity::NotANumber, event_.begin);
+    if (event_.bad_key) note(Oddity::RepairedKey, event_.begin);
     switch (event_.phase) {
     case 'X': emitSlice(); return;
     case 'M':
@@ -138,12 +140,20 @@ void EventParser::emitSlice() {
         note(event_.bad_ts ? Oddity::BadTime : Oddity::NoTime, event_.begin);
         return;
     }
+    if (!isPlausibleTime(event_.ts)) {
+        ++out_.counts.dropped;
+        note(Oddity::FarTime, event_.begin);
+        return;
+    }
     if (!event_.has_dur)
         note(Oddity::NoDuration, event_.begin);
     else if (event_.bad_dur)
         note(Oddity::BadDuration, event_.begin);
     else if (event_.dur < 0) {
         note(Oddity::NegativeDuration, event_.begin);
+        event_.dur = 0;
+    } else if (!isPlausibleDuration(event_.dur)) {
+        note(Oddity::LongDuration, event_.begin);
         event_.dur = 0;
     }
     ++out_.counts.complete;
@@ -160,6 +170,7 @@ void EventParser::emitSlice() {
     row.category = category;
     row.name = textId(event_.name);
     row.track = trackOf(category);
+    if (args_.bad_id) note(Oddity::BadId, event_.begin);
     row.correlation = narrowId(args_.correlation);
     row.external_id = narrowId(args_.external_id);
     if (event_.has_args) {
@@ -171,6 +182,7 @@ void EventParser::emitSlice() {
     if (category == Category::Kernel) {
         row.detail = static_cast<std::uint32_t>(out_.kernels.size());
         KernelDetail& k = out_.kernels.emplace_back();
+        if (args_.bad_grid) note(Oddity::BadGrid, event_.begin);
         k.device = track.device;
         k.stream = track.stream;
         k.grid = args_.grid;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/io/chrome/json_text.h"
 
+#include "core/base/printable.h"
+
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -9,23 +11,6 @@ namespace fusescope::chrome {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
-// Length of the well-formed UTF-8 sequence at the start of the text, 0 if there is none.
-std::size_t utf8Length(std::string_view text) {
-    const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-    const unsigned b = byte(0);
-    const std::size_t n = b < 0x80                 ? 1
-                          : b >= 0xC2 && b <= 0xDF ? 2
-                          : b >= 0xE0 && b <= 0xEF ? 3
-                          : b >= 0xF0 && b <= 0xF4 ? 4
-                                                   : 0;
-    for (std::size_t i = 1; i < n; ++i)
-        if ((byte(i) & 0xC0U) != 0x80U) return 0;
-    if ((b == 0xE0 && byte(1) < 0xA0) || (b == 0xED && byte(1) > 0x9F) || (b == 0xF0 && byte(1) < 0x90) ||
-        (b == 0xF4 && byte(1) > 0x8F))
-        return 0;
-    return n;
-}
 
 int hexUnit(std::string_view at) { // the four digits after \u, -1 if they are not there
     if (at.size() < 6 || at[0] != '\\' || at[1] != 'u') return -1;

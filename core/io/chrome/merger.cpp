@@ -71,6 +71,12 @@ void Merger::add(const Decoded& decoded) {
 void Merger::name(const NameRow& row, const Decoded& decoded) {
     const std::int64_t pid = numberOf(row.pid, row.pid_text, decoded);
     const std::int64_t tid = numberOf(row.tid, row.tid_text, decoded);
+    constexpr std::size_t kMaxNamed = std::size_t{1} << 20; // far more than have tracks
+    if (threads_.size() >= kMaxNamed || processes_.size() >= kMaxNamed) {
+        builder_.problem("too_many_names", 0,
+                         "the file names more than a million threads; the rest keep their numbers");
+        return;
+    }
     if (row.what == NameRow::What::ThreadOrder) {
         threads_[{pid, tid}].order = row.order;
         return;

@@ -24,13 +24,15 @@ public:
     Pipeline(const Pipeline&) = delete;
     Pipeline& operator=(const Pipeline&) = delete;
 
-    // False: cancelled. workers 0: everything on this thread.
-    [[nodiscard]] bool run(unsigned workers);
+    enum class Ended : std::uint8_t { Done, Cancelled, OutOfMemory };
+    // workers 0: everything on this thread.
+    [[nodiscard]] Ended run(unsigned workers);
     [[nodiscard]] const RootScanner& root() const noexcept { return root_; }
-    [[nodiscard]] std::uint64_t textBytes() const noexcept { return text_bytes_; }
-    // Where the text ended before it was complete, and how; "" if it did not.
+    // Where the text ended, if it was not where it should have.
+    enum class Cut : std::uint8_t { None, InEvent, BetweenEvents, Full, GivenUp };
+    [[nodiscard]] Cut cut() const noexcept { return cut_; }
     [[nodiscard]] std::uint64_t cutAt() const noexcept { return cut_at_; }
-    [[nodiscard]] std::string_view cut() const noexcept { return cut_; }
+    [[nodiscard]] std::uint64_t textBytes() const noexcept { return text_bytes_; }
 
 private:
     struct Job {
@@ -40,12 +42,15 @@ private:
         bool done = false;
     };
 
+    void startWorkers(unsigned count);
     void work();
+    void decodeJobs();
     bool header();
     void take(Job& job);
     void takeText(std::string_view text, std::uint64_t offset, bool last);
     std::string_view takeEvents(std::string_view text, std::uint64_t offset, bool last, const Decoded& decoded);
     void endOfText();
+    bool full(); // and says so
     void stop();
 
     TraceBuilder& builder_;
@@ -56,16 +61,18 @@ private:
     BatchDecoder decoder_; // this thread's own
     std::string carry_;    // an event that goes on in the next batch
     std::uint64_t carry_offset_ = 0;
+    bool skipping_ = false;       // in an event that was given up
+    std::size_t carry_until_ = 0; // long enough to be read again
     std::uint64_t text_bytes_ = 0;
+    Cut cut_ = Cut::None;
     std::uint64_t cut_at_ = 0;
-    std::string_view cut_; // a literal
 
     std::mutex source_mutex_; // held while a batch is taken, so that jobs are queued in order
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<std::unique_ptr<Job>> jobs_;
     std::size_t limit_ = 0;
-    bool exhausted_ = false, stopped_ = false;
+    bool exhausted_ = false, stopped_ = false, out_of_memory_ = false;
     std::vector<std::thread> threads_;
 };
 

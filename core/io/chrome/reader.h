@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/result.h"
+#include "core/trace/trace_builder.h"
 #include "core/trace/trace_store.h"
 
 #include <cstddef>
@@ -16,6 +17,7 @@ struct KinetoTextOptions {
     std::string path = "memory";
     unsigned workers = 0;
     std::size_t batch_bytes = 0;
+    TraceLimits limits = {};
 };
 [[nodiscard]] Result<TracePtr> readKinetoText(std::string_view text, const KinetoTextOptions& options = {});
 

@@ -21,6 +21,8 @@ std::size_t RootScanner::feed(std::string_view piece) {
         ++at_;
     }
     if (state_ == State::AfterRoot) {
+        const std::size_t more = piece.find_first_not_of(" \n\r\t\0", i, 5);
+        if (closed_ && trailing_at_ == 0 && more != std::string_view::npos) trailing_at_ = at_ + (more - i);
         at_ += piece.size() - i;
         i = piece.size();
     }

@@ -23,10 +23,13 @@ public:
 
     [[nodiscard]] bool inEvents() const noexcept { return state_ == State::Events; }
     [[nodiscard]] bool sawEvents() const noexcept { return saw_events_; }
-    [[nodiscard]] bool closed() const noexcept { return closed_; }   // the outer object or array ended properly
+    [[nodiscard]] bool closed() const noexcept { return closed_; } // the outer object or array ended properly
+    // Where text stands behind the end; 0: nowhere.
+    [[nodiscard]] std::uint64_t trailingAt() const noexcept { return trailing_at_; }
     [[nodiscard]] char firstByte() const noexcept { return first_; } // 0: nothing but white space so far
     [[nodiscard]] std::uint64_t offset() const noexcept { return at_; }
-    [[nodiscard]] const std::string& keys() const noexcept { return keys_; } // "nodes, schema, pid", the first few
+    [[nodiscard]] const std::string& currentKey() const noexcept { return key_; } // whose value has not ended
+    [[nodiscard]] const std::string& keys() const noexcept { return keys_; }      // "nodes, schema, pid", the first few
 
 private:
     enum class State : std::uint8_t { Start, Key, Colon, Value, Events, AfterRoot };
@@ -41,7 +44,7 @@ private:
     char first_ = 0;
     int depth_ = 0;
     int arrays_ = 0; // traceEvents seen
-    std::uint64_t at_ = 0, value_at_ = 0;
+    std::uint64_t at_ = 0, value_at_ = 0, trailing_at_ = 0;
     std::string key_, value_, keys_;
 };
 

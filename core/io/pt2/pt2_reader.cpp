@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/io/pt2/pt2_reader.h"
 
+#include "core/base/memory_guard.h"
 #include "core/graph/hash.h"
 #include "core/io/open.h"
 #include "core/io/pt2/pt2_archive.h"
 #include "core/io/pt2/pt2_graph.h"
 
 #include <algorithm>
-#include <new>
 
 namespace fusescope {
 namespace pt2 {
@@ -154,20 +154,11 @@ Result<GraphPtr> readArchive(const Archive& archive, Progress& progress) {
     return readGraph(*text, archive.where() + ": " + graph.entry->name, &archive, graph, progress);
 }
 
-// The standard library says by an exception that memory is out; that ends here.
-template <class Read> Result<GraphPtr> guarded(const std::string& where, Read read) {
-    try {
-        return read();
-    } catch (const std::bad_alloc&) {
-        return Error{ErrorCode::Limit, "a graph that fits into memory", "more than that", where};
-    }
-}
-
 } // namespace
 } // namespace pt2
 
 Result<GraphPtr> readPt2(const std::string& path, Progress& progress) {
-    return pt2::guarded(path, [&]() -> Result<GraphPtr> {
+    return guardedByMemory(path, progress, [&]() -> Result<GraphPtr> {
         const Result<pt2::Archive> archive = pt2::Archive::open(path);
         if (!archive) return archive.error();
         return pt2::readArchive(*archive, progress);
@@ -175,8 +166,8 @@ Result<GraphPtr> readPt2(const std::string& path, Progress& progress) {
 }
 
 Result<GraphPtr> readPt2Memory(std::string_view bytes) {
-    return pt2::guarded("memory", [&]() -> Result<GraphPtr> {
-        Progress progress;
+    Progress progress;
+    return guardedByMemory("memory", progress, [&]() -> Result<GraphPtr> {
         const Result<pt2::Archive> archive = pt2::Archive::openMemory(bytes, "memory");
         if (!archive) return archive.error();
         return pt2::readArchive(*archive, progress);
@@ -184,8 +175,8 @@ Result<GraphPtr> readPt2Memory(std::string_view bytes) {
 }
 
 Result<GraphPtr> readPt2Json(std::string_view json) {
-    return pt2::guarded("memory", [&]() -> Result<GraphPtr> {
-        Progress progress;
+    Progress progress;
+    return guardedByMemory("memory", progress, [&]() -> Result<GraphPtr> {
         pt2::PaddedText text;
         text.size = json.size();
         text.bytes.reserve(json.size() + pt2::kPadding);

@@ -98,6 +98,27 @@ TEST(DeviceFile, UsersOwn) {
     EXPECT_EQ(deviceByName("Voodoo 2").error().code, ErrorCode::NotFound);
 }
 
+TEST(DeviceFile, FiguresThatNoGpuHas) {
+    const test::TempDir dir;
+    const std::pair<const char*, const char*> cases[] = {
+        {R"("bandwidth_Bps":1e-300,"bf16_tensor":1e15)", "bandwidth_Bps between 1e+09 and 1e+15, found 1e-300"},
+        {R"("bandwidth_Bps":1e308,"bf16_tensor":1e15)", "bandwidth_Bps between 1e+09 and 1e+15, found 1e+308"},
+        {R"("bandwidth_Bps":4800,"bf16_tensor":1e15)", "bandwidth_Bps between 1e+09 and 1e+15, found 4800"}, // GB/s
+        {R"("bandwidth_Bps":1e12,"bf16_tensor":989)", "bf16_tensor between 1e+09 and 1e+19, found 989"},     // TFLOP/s
+        {R"("bandwidth_Bps":1e12,"bf16_tensor":1e15,"launch_us":1e308)", "launch_us between 0.001 and 100000"},
+        {R"("bandwidth_Bps":1e12,"bf16_tensor":1e15,"copy_bandwidth_Bps":1e300)", "copy_bandwidth_Bps between"},
+        {R"("bandwidth_Bps":-1e12,"bf16_tensor":1e15)", "bandwidth_Bps between"},
+    };
+    for (const auto& [figures, message] : cases) {
+        test::writeFile(dir.path() / "gpu.json", std::string(R"({"name":"X",)") + figures + "}");
+        const Result<DeviceSpec> spec = deviceByName(dir.file("gpu.json"));
+        ASSERT_FALSE(spec.ok()) << figures;
+        EXPECT_NE(spec.error().message().find(message), std::string::npos) << spec.error().message();
+    }
+    EXPECT_EQ(deviceByName("/dev/zero").error().found, "a device or pipe, not a file");
+    EXPECT_EQ(deviceByName(dir.path().string()).error().found, "a folder");
+}
+
 TEST(DeviceOfTrace, ByTheGpuTheKernelsRanOn) {
     TraceStore trace;
     EXPECT_EQ(deviceOfTrace(trace).source, DeviceSource::Assumed);

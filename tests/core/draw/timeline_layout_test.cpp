@@ -64,6 +64,25 @@ TEST(TimelineLayout, SortIndexDecides) {
     EXPECT_EQ(layout.rows[2].label, "thread 30");
 }
 
+TEST(TimelineLayout, TheDeviceIsNamedWhereThereAreSeveral) {
+    for (const std::int32_t devices : {1, 2}) {
+        Analysis a;
+        auto trace = std::make_shared<TraceStore>();
+        for (std::int32_t stream = 0; stream < 20'000; ++stream) { // each label once walked all tracks
+            Track track;
+            track.kind = TrackKind::GpuStream;
+            track.slices = 1;
+            track.device = stream % devices;
+            track.stream = stream;
+            trace->tracks.push_back(track);
+        }
+        a.trace = trace;
+        const TimelineLayout layout = timelineLayout(a, {});
+        ASSERT_EQ(layout.rows.size(), 20'000U);
+        EXPECT_EQ(layout.rows[0].label, devices == 1 ? "stream 0" : "GPU 0 · stream 0");
+    }
+}
+
 // A thread of Python frames around a few operators, deeper than there is room.
 Analysis pythonThread() {
     Analysis a;

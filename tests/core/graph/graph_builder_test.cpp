@@ -74,6 +74,21 @@ TEST(GraphBuilder, SymbolsAreNoTensorOperands) {
     EXPECT_EQ(graph.ops.consumersOf(s).size(), 1u);
 }
 
+TEST(GraphBuilder, SizesThatNoMemoryHoldsAreNotKnown) {
+    GraphBuilder b;
+    const ValueId huge = b.input(ValueKind::Input, "huge", tensor({INT64_MAX, INT64_MAX, 2}));
+    const ValueId large = b.input(ValueKind::Input, "large", tensor({1 << 20, 1 << 20}));
+    b.unusedParameter("w", tensor({std::int64_t{1} << 52, 8}));
+    const ModelGraph graph = finish(b);
+    EXPECT_EQ(graph.ops.at(huge).meta.sizes, std::vector<std::int64_t>(3, kDynamicSize));
+    EXPECT_EQ(graph.ops.at(huge).meta.numel(), 0);
+    EXPECT_EQ(graph.ops.at(large).meta.numel(), std::int64_t{1} << 40);
+    EXPECT_EQ(graph.modules.parameters[0].meta.numel(), 0);
+    ASSERT_EQ(graph.problems.size(), 1U);
+    EXPECT_EQ(graph.problems[0].kind, "implausible size");
+    EXPECT_EQ(graph.problems[0].count, 2U);
+}
+
 TEST(GraphBuilder, SourceLineIsTheInnermostFrame) {
     GraphBuilder b;
     const NodeId node = b.node("n", "t", {},

@@ -199,6 +199,32 @@ TEST(VisibleGraph, AFlatGraphIsShownInGroups) {
     EXPECT_EQ(visible.edges.size(), visible.nodes.size() - 1); // a chain
 }
 
+// A list of 100,000 different modules: each picture once held them all, and took seconds, seventeen times.
+TEST(VisibleGraph, AFlatListOfModulesIsShownInGroups) {
+    constexpr int kModules = 20'000;
+    GraphBuilder b;
+    TensorMeta meta;
+    meta.dtype = DType::Float32;
+    ValueId x = b.input(ValueKind::Input, "x", meta);
+    for (int i = 0; i < kModules; ++i) {
+        const std::string name = "m" + std::to_string(i), type = "t.T" + std::to_string(i);
+        b.node(name, "torch.ops.aten.relu.default", {{"", "t.Model"}, {name, type}}, "");
+        b.argTensor("self", false, x);
+        meta.sizes = {i + 1};
+        x = b.output(name, meta);
+    }
+    b.graphOutput(x);
+    auto graph = std::move(b).finish();
+    ASSERT_TRUE(graph.ok());
+    const VisibleGraph visible = visibleGraph(*graph, defaultView(*graph));
+    EXPECT_LE(visible.nodes.size(), kMaxVisibleNodes);
+    EXPECT_GT(visible.nodes.size(), 50U);
+    check(*graph, visible);
+    EXPECT_EQ(visible.nodes[1].title, "m0 ...");
+    EXPECT_EQ(visible.nodes[1].subtitle, "128 modules") << "the least power of two that makes it a picture";
+    EXPECT_FALSE(visible.note.empty());
+}
+
 TEST(VisibleGraph, HandMadeGraphsAnswerToo) {
     const ModelGraph graph = toyModel();
     VisibleGraph visible;

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <filesystem>
 #include <fstream>
 
 namespace fusescope {
@@ -76,6 +77,54 @@ TEST_F(SniffTest, MissingFilesAndFolders) {
     EXPECT_EQ(open("/nowhere/x.json").error().found, "no such file");
     EXPECT_EQ(open(::testing::TempDir()).error().found, "a folder");
     EXPECT_EQ(open("/dev/null").error().found, "a device or pipe, not a file");
+}
+
+TEST_F(SniffTest, KindsThatAreNotReadAreNamed) {
+    const std::pair<std::string, std::string> cases[] = {
+        {std::string("\x28\xB5\x2F\xFD") + "x", "zstd data"},
+        {std::string("\xFD\x37\x7A\x58\x5A\0\0", 7), "xz data"},
+        {"BZh91AY", "bzip2 data"},
+        {gzip(gzip("{}")), "gzip data holding gzip data: unpack it once more"},
+        {std::string("\xFF\xFE{\0", 4), "UTF-16 text"},
+        {std::string("{\0\"\0", 4), "UTF-16 text"},
+        {std::string("\xFF\xFE\0\0{\0\0\0", 8), "UTF-32 text"},
+        {"graph():\n    %x : [num_users=2] = placeholder[target=x]", "the printout of an FX graph"},
+        {"\n\nclass GraphModule(torch.nn.Module):", "the printout of an FX graph"},
+        {"graph(%self.1 : __torch__.Wrap,", "the printout of a TorchScript graph"},
+        {"V0703 12:00:00.123000 4711 torch/_inductor/graph.py:1] x", "a log of torch.compile"},
+        {"/x/pgo.py:538: UserWarning: off\n  warn_once(\nV1129 14:27:16.551000 1183 "
+         "torch/_dynamo/output_graph.py:2417] x",
+         "a log of torch.compile"},
+        {"Qwen3ForCausalLM(\n  (model): Qwen3Model(", "the printout of a model"},
+        {R"({"schema":"1.1.1","pid":1,"nodes":[{"id":1)", "a PyTorch execution trace"},
+        {"\x7F"
+         "ELF",
+         "a program (ELF)"},
+    };
+    for (const auto& [bytes, found] : cases) {
+        const auto opened = open(write(bytes));
+        ASSERT_FALSE(opened.ok()) << found;
+        EXPECT_NE(opened.error().found.find(found), std::string::npos) << opened.error().found;
+    }
+    std::filesystem::create_directory(folder_.path() / "fx");
+    test::writeFile(folder_.path() / "fx" / "module.py", "import torch");
+    EXPECT_NE(open(folder_.file("fx")).error().found.find("GraphModule.to_folder()"), std::string::npos);
+}
+
+TEST_F(SniffTest, KeysDecideNotWords) {
+    const auto isTrace = [&](const std::string& bytes) {
+        const auto opened = open(write(bytes));
+        EXPECT_TRUE(opened.ok()) << opened.error().message();
+        return opened.ok() && std::holds_alternative<TracePtr>(*opened);
+    };
+    std::string event = kEvent;
+    event.insert(event.size() - 1, R"(,"args":{"schema":1,"nodes":2})");
+    EXPECT_TRUE(isTrace("[" + event + "]"));
+    const std::string pad(1'100'000, 'x'), space(1'100'000, ' ');
+    EXPECT_TRUE(
+        isTrace(R"({"schema":"x","metadata":{"nodes":[]},"pad":")" + pad + R"(","traceEvents":[)" + kEvent + "]}"));
+    EXPECT_TRUE(isTrace(space + "{\"traceEvents\":[" + kEvent + "]}"));
+    EXPECT_TRUE(isTrace(gzip(space + "{\"traceEvents\":[" + kEvent + "]}")));
 }
 
 TEST_F(SniffTest, TheNameDoesNotMatter) {

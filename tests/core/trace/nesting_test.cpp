@@ -82,14 +82,32 @@ TEST(Nesting, SideTablesFollowTheSort) {
     }
 }
 
-TEST(Nesting, TimesAtTheEndOfTheRange) {
+TEST(Steps, MoreThanTheColumnHoldsAreCounted) {
     TraceBuilder builder;
     const TrackId cpu = builder.track(TrackKind::CpuThread, 1, 1);
-    builder.add(event(Category::CpuOp, "x", INT64_MAX - 5, INT64_MAX, cpu), CpuOpDetail{});
-    builder.add(event(Category::CpuOp, "y", INT64_MIN, 1, cpu), CpuOpDetail{});
+    constexpr int kSteps = 32'767 + 5;
+    for (int i = 0; i < kSteps; ++i)
+        builder.add(event(Category::UserAnnotation, "ProfilerStep#" + std::to_string(i), i * 10, 9, cpu));
     const auto built = std::move(builder).finish();
     ASSERT_TRUE(built.ok());
-    EXPECT_EQ((*built)->end, INT64_MAX);
+    EXPECT_EQ((*built)->steps.size(), 32'767U);
+    ASSERT_EQ((*built)->problems.size(), 1U);
+    EXPECT_EQ((*built)->problems[0].kind, "too_many_steps");
+    EXPECT_EQ((*built)->problems[0].count, 5U);
+    EXPECT_EQ((*built)->slices.step.back(), -1);
+}
+
+TEST(Times, BeyondAnyClockAreCut) {
+    TraceBuilder builder;
+    const TrackId cpu = builder.track(TrackKind::CpuThread, 1, 1);
+    builder.add(event(Category::CpuOp, "early", INT64_MIN, INT64_MAX, cpu));
+    builder.add(event(Category::CpuOp, "late", INT64_MAX, INT64_MAX, cpu));
+    const auto built = std::move(builder).finish();
+    ASSERT_TRUE(built.ok());
+    EXPECT_EQ((*built)->problems.at(0).kind, "far_time");
+    EXPECT_EQ((*built)->problems.at(0).count, 2U);
+    EXPECT_LT((*built)->begin, 0);
+    EXPECT_GT((*built)->end - (*built)->begin, 0) << "no overflow";
 }
 
 } // namespace

@@ -64,7 +64,8 @@ TEST(OpArgs, HostileText) {
     (void)parse("[[1e400]]", R"(["float"])", "[[\"x\"]]", R"(["\"])");
     (void)parse("[1,2,3]", R"([1,2,3])", "[[[[]]]]", "[[[]]]");
     const Parsed p = parse("[[9223372036854775807, 9223372036854775807]]", R"(["float"])", "", "");
-    EXPECT_GT(p.args[0].tensor.numel(), 0);
+    EXPECT_EQ(p.args[0].tensor.numel(), 0) << "a size that no memory holds is not known";
+    EXPECT_EQ(p.args[0].tensor.sizes.size(), 2U);
 }
 
 } // namespace

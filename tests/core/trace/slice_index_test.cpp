@@ -129,5 +129,34 @@ TEST(SliceIndex, ATickOnTopHidesNothing) { // a kernel without duration inside a
     EXPECT_EQ(index.at(TrackId(std::size_t{0}), 0, 2000), SliceId(std::size_t{1}));
 }
 
+// More slices at once than there are rows: the last row holds the rest, over each other.
+TEST(SliceIndex, ACrowdInTheLastRowIsOneSpan) {
+    TraceBuilder builder;
+    const TrackId gpu = builder.track(TrackKind::GpuStream, 0, 7, 0, 7);
+    constexpr int kSlices = 10'000;
+    for (int i = 0; i < kSlices; ++i) {
+        CompleteEvent e;
+        e.category = Category::Kernel;
+        e.name = "k";
+        e.ts = 1000;
+        e.dur = 500 + i;
+        e.track = gpu;
+        builder.add(e, KernelDetail{});
+    }
+    const auto trace = std::move(builder).finish();
+    ASSERT_TRUE(trace.ok());
+    const std::uint16_t rows = (*trace)->tracks[0].depths;
+    EXPECT_EQ(rows, 2048);
+    const SliceIndex index(**trace);
+    std::vector<LodSpan> spans;
+    index.query(TrackId(std::size_t{0}), 0, 0, 20'000, 1000, spans);
+    ASSERT_EQ(spans.size(), 1U);
+    EXPECT_EQ(spans[0].count, 1U);
+    spans.clear();
+    index.query(TrackId(std::size_t{0}), static_cast<std::uint16_t>(rows - 1), 0, 20'000, 1000, spans);
+    ASSERT_EQ(spans.size(), 1U);
+    EXPECT_EQ(spans[0].count, static_cast<std::uint32_t>(kSlices - (rows - 1)));
+}
+
 } // namespace
 } // namespace fusescope
