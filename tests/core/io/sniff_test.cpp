@@ -54,12 +54,12 @@ TEST_F(SniffTest, SentencesNameTheFileAndWhatWasFound) {
                      9),
          "a program (ELF)"},
         {std::string("\x80\x02}q\x00.", 6), "a pickle, which is never opened"},
-        {std::string("\x28\xB5\x2F\xFD\x04\x58", 6), "a zstd archive; decompress it first"},
+        {std::string("\x28\xB5\x2F\xFD\x04\x58", 6), "zstd data: unpack it first (zstd -d)"},
         {std::string("\xFD"
                      "7zXZ\0\0",
                      7),
-         "an xz archive; decompress it first"},
-        {"BZh91AY&SY", "a bzip2 archive; decompress it first"},
+         "xz data: unpack it first (xz -d)"},
+        {"BZh91AY&SY", "bzip2 data: unpack it first (bzip2 -d)"},
         {gzip(""), "gzip data holding no text at all"},
         {"{\"nodes\":[1]}", "JSON without a traceEvents array"},
         {"{\"traceEvents\":[]}", "a traceEvents array without a single event"},
@@ -154,7 +154,7 @@ TEST_F(SniffTest, ACutGzipIsReadUpToTheCut) {
     ASSERT_EQ(t.problems.size(), 1U); // the event in which the archive ends is no damage of its own
     EXPECT_EQ(t.problems.front().kind, "truncated");
     EXPECT_EQ(t.problems.front().count, 1U);
-    EXPECT_EQ(t.problems.front().message.find("the compressed file is incomplete (gzip data that ends after "), 0U)
+    EXPECT_EQ(t.problems.front().message.find("the file is gzip data that ends after "), 0U)
         << t.problems.front().message;
     const auto stub = open(write(whole.substr(0, 15)));
     ASSERT_FALSE(stub.ok());
