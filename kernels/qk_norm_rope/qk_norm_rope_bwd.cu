@@ -39,7 +39,11 @@ template <class T> struct Arguments {
     float inverseHeadDim;
 };
 
-constexpr int threads = 256;
+constexpr int threads = 256, blocksPerSm = 2;
+
+/// Heads of a token that a group of lanes has under way at once: what is waited for is the chain from a load to the sum
+/// over a head, so several chains side by side count for more than several blocks.
+constexpr int inFlight = 4;
 
 template <class T, int N> __device__ __forceinline__ Vec<T, N> shuffled(const Vec<T, N>& v, int distance) {
     Vec<T, N> out;
@@ -55,8 +59,21 @@ template <class T, int N> __device__ __forceinline__ Vec<T, N> shuffled(const Ve
     return out;
 }
 
+template <class T, int N> __device__ __forceinline__ Vec<T, N> negated(Vec<T, N> v) {
+    constexpr uint32_t signs = sizeof(T) == 2 ? 0x80008000u : 0x80000000u;
+#pragma unroll
+    for (int i = 0; i < v.pieces; ++i) {
+        uint4& raw = v.piece(i);
+        raw.x ^= signs;
+        raw.y ^= signs;
+        raw.z ^= signs;
+        raw.w ^= signs;
+    }
+    return v;
+}
+
 /// A head is one vector a lane; the lane Lanes / 2 away holds the other half's vector.
-template <class T, int Lanes, bool Once, int blocksPerSm, int inFlight>
+template <class T, int Lanes, bool Once>
 __global__ void __launch_bounds__(threads, blocksPerSm) qkNormRopeBackward(const __grid_constant__ Arguments<T> a) {
     constexpr int n = vecWidth<T>, groups = threads / Lanes;
     __shared__ float sums[groups][Lanes * n];
@@ -69,6 +86,7 @@ __global__ void __launch_bounds__(threads, blocksPerSm) qkNormRopeBackward(const
     const Vec<T, n> weight = loadShared<n>(p.weight + column);
     float dweight[n] = {};
 
+    const int64_t dyStep = slots * p.dy.headStride, xStep = slots * p.x.headStride, dxStep = slots * p.dx.headStride;
     // The bounds of both loops are the same for all lanes of a warp: the shuffles need them all.
     const int64_t step = int64_t(p.blocks) * tokensOfBlock;
     for (int64_t tile = int64_t(block) * tokensOfBlock; tile < a.tokens; tile += step) {
@@ -76,14 +94,18 @@ __global__ void __launch_bounds__(threads, blocksPerSm) qkNormRopeBackward(const
         const bool tokenInside = token < a.tokens;
         int64_t batch, place;
         splitToken(tokenInside ? token : 0, a.tokensOfBatch, batch, place);
-        const T* dyToken = p.dy.token(batch, place) + column;
-        const T* xToken = p.x.token(batch, place) + column;
-        T* dxToken = p.dx.token(batch, place) + column;
+        const T* dyHead = p.dy.token(batch, place) + slot * p.dy.headStride + column;
+        const T* xHead = p.x.token(batch, place) + slot * p.x.headStride + column;
+        T* dxHead = p.dx.token(batch, place) + slot * p.dx.headStride + column;
         const float* rstd = p.rstd + (tokenInside ? token : 0) * p.heads;
         const int64_t table = a.rotary.token(batch, place) + column;
-        const Vec<T, n> cos = loadShared<n>(a.rotary.cos + table), sin = loadShared<n>(a.rotary.sin + table);
+        const Vec<T, n> cos = loadShared<n>(a.rotary.cos + table);
+        Vec<T, n> sin = loadShared<n>(a.rotary.sin + table);
+        // The upper half subtracts what the lower half's lane sends: then that one sends it negated.
+        if (lower) sin = negated(sin);
 
-        for (int first = slot; first - slot < p.heads; first += slots * inFlight) {
+        for (int first = slot; first - slot < p.heads; first += slots * inFlight, dyHead += inFlight * dyStep,
+                 xHead += inFlight * xStep, dxHead += inFlight * dxStep) {
             Vec<T, n> dy[inFlight], x[inFlight];
             float r[inFlight];
             bool inside[inFlight];
@@ -95,14 +117,13 @@ __global__ void __launch_bounds__(threads, blocksPerSm) qkNormRopeBackward(const
                 dy[u] = x[u] = Vec<T, n>{};
                 r[u] = 0.f;
                 if (inside[u]) {
-                    dy[u] = loadOnce<n>(dyToken + head * p.dy.headStride);
-                    x[u] = loadOnce<n>(xToken + head * p.x.headStride);
+                    dy[u] = loadOnce<n>(dyHead + u * dyStep);
+                    x[u] = loadOnce<n>(xHead + u * xStep);
                     r[u] = __ldg(rstd + head);
                 }
             }
 #pragma unroll
             for (int u = 0; u < inFlight; ++u) {
-                const int head = first + u * slots;
                 // The gradient of what the norm made, d, then times the weight, g.
                 float d[n], g[n], dot = 0.f;
                 if constexpr (Once) {
@@ -110,13 +131,13 @@ __global__ void __launch_bounds__(threads, blocksPerSm) qkNormRopeBackward(const
                     for (int i = 0; i < n; ++i) {
                         const float e = toFloat(dy[u].e[i]);
                         const float cross = __shfl_xor_sync(0xffffffffu, e * toFloat(sin.e[i]), Lanes / 2);
-                        d[i] = e * toFloat(cos.e[i]) + (lower ? cross : -cross);
+                        d[i] = e * toFloat(cos.e[i]) + cross;
                         g[i] = d[i] * toFloat(weight.e[i]);
                     }
                 } else {
                     const Vec<T, n> straight = multiply(dy[u], cos);
                     const Vec<T, n> cross = shuffled(multiply(dy[u], sin), Lanes / 2);
-                    dy[u] = lower ? add(straight, cross) : subtract(straight, cross);
+                    dy[u] = add(straight, cross);
                     unpack(multiply(dy[u], weight), g);
                 }
                 float fx[n];
@@ -138,7 +159,7 @@ __global__ void __launch_bounds__(threads, blocksPerSm) qkNormRopeBackward(const
                 const float c = -dot * r[u] * r[u] * r[u] * a.inverseHeadDim;
 #pragma unroll
                 for (int i = 0; i < n; ++i) g[i] = g[i] * r[u] + fx[i] * c;
-                if (inside[u]) store<n>(dxToken + head * p.dx.headStride, packed<T>(g));
+                if (inside[u]) store<n>(dxHead + u * dxStep, packed<T>(g));
             }
         }
     }
@@ -236,13 +257,7 @@ template <class T> Plan planFor(const FsQkNormRopeBackward& c, const DeviceFacts
     if (c.hint.variant >= 0 && aligned(c.dq_out, c.q, c.dq, c.q_weight) && aligned(c.dk_out, c.k, c.dk, c.k_weight) &&
         aligned16(c.rotary, shape, sizeof(T)))
         plan.lanes = 2 * lanesOf<T>(c.head_dim);
-    if (plan.lanes > 32) plan.lanes = 0;
-    const int inFlight = c.hint.variant == 1   ? 1
-                         : c.hint.variant == 2 ? 4
-                                               : 2,
-              blocksPerSm = c.hint.variant == 1   ? 3
-                            : c.hint.variant == 3 ? 3
-                                                  : 2;
+    if (plan.lanes > 32) plan.lanes = 0; // a head has to fit a warp
 
     const int64_t tokens = c.batch * c.tokens, rows[2] = {tokens * c.q.heads, tokens * c.k.heads};
     const int perSm = c.hint.blocks_per_sm > 0 ? c.hint.blocks_per_sm : plan.lanes ? blocksPerSm : 32;
@@ -305,16 +320,7 @@ FsStatus launch(const FsQkNormRopeBackward& c, const Plan& plan, float* partial,
     if (grid > 0 && plan.lanes > 0) {
         const FsStatus s = withLanes<T>(plan.lanes / 2, [&](auto half) {
             constexpr int lanes = 2 * decltype(half)::value;
-            if constexpr (lanes <= 32) {
-                if (c.hint.variant == 1)
-                    qkNormRopeBackward<T, lanes, Once, 3, 1><<<grid, threads, 0, stream>>>(a);
-                else if (c.hint.variant == 2)
-                    qkNormRopeBackward<T, lanes, Once, 2, 4><<<grid, threads, 0, stream>>>(a);
-                else if (c.hint.variant == 3)
-                    qkNormRopeBackward<T, lanes, Once, 3, 2><<<grid, threads, 0, stream>>>(a);
-                else
-                    qkNormRopeBackward<T, lanes, Once, 2, 2><<<grid, threads, 0, stream>>>(a);
-            }
+            if constexpr (lanes <= 32) qkNormRopeBackward<T, lanes, Once><<<grid, threads, 0, stream>>>(a);
             return checkLaunch("qk_norm_rope backward");
         });
         if (s != FS_OK) return s;

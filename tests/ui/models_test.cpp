@@ -187,6 +187,9 @@ void ModelsTest::findingTexts() {
     QCOMPARE(savingText(f), QStringLiteral("−13.1 ms/step"));
     QCOMPARE(savingRangeText(f), QStringLiteral("(12.0–14.2 ms)"));
     QCOMPARE(kernelsText(f), QStringLiteral("9× · 8→1 kernels"));
+    f.kernels_now = 24.75; // an average: no kernel comes in parts
+    QCOMPARE(kernelsText(f), QStringLiteral("9× · ≈25→1 kernels"));
+    f.kernels_now = 8;
     QCOMPARE(durationRange(0.9e6, 1.4e6), QStringLiteral("0.90–1.40 ms"));
     QCOMPARE(colourOf(Verdict::WorthIt), ColourRole::Flagged);
     f.verdict = Verdict::AlreadyFused;

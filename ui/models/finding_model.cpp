@@ -80,8 +80,9 @@ QString savingRangeText(const Finding& finding) {
 }
 
 QString kernelsText(const Finding& finding) {
-    const auto count = [](double n) {
-        return std::abs(n - std::round(n)) < 0.05 ? QString::number(std::llround(n)) : QString::number(n, 'f', 1);
+    const auto count = [](double n) { // an average over the instances
+        const QString whole = QString::number(std::llround(n));
+        return std::abs(n - std::round(n)) < 0.05 ? whole : QString(QStringLiteral("≈") + whole);
     };
     const QString now = count(finding.kernels_now), fused = count(finding.kernels_fused);
     if (finding.verdict == Verdict::AlreadyFused || now == fused)
