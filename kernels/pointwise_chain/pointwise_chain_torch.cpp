@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// torch.ops.fusescope.pointwise_chain(inputs, program, fast): CUDA, CPU (the fp64 reference, each result rounded to its
+// type unless `fast`) and Meta. There is no gradient: the backward of a region is a region of its own.
+//   pointwise_chain_source(inputs, program, fast)                      the CUDA source that these inputs need
+//   pointwise_chain_binary(inputs, program, compute_capability, fast)  and its machine code; no device is needed
+#include "kernels/common/torch_support.h"
+#include "kernels/pointwise_chain/chain.h"
+#include "kernels/pointwise_chain/pointwise_chain.h"
+#include "kernels/pointwise_chain/pointwise_chain_ref.h"
+
+#include <ATen/ExpandUtils.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <mutex>
+#include <torch/csrc/autograd/autograd_not_implemented_fallback.h>
+#include <torch/library.h>
+
+namespace fusescope::kernels {
+namespace {
+
+using at::Tensor;
+using Tensors = std::vector<Tensor>;
+using Chain = std::shared_ptr<const FsChain>;
+
+/// The region of a text, read once.
+Chain chainOf(const std::string& text) {
+    constexpr size_t most = 4096; // callers may write constants that change into their texts
+    static std::mutex mutex;
+    static auto& known = *new std::unordered_map<std::string, Chain>;
+    std::lock_guard lock(mutex);
+    if (const auto found = known.find(text); found != known.end()) return found->second;
+    FsChain* chain = nullptr;
+    checkCall(fusescope_pointwise_chain_create(text.c_str(), &chain));
+    if (known.size() >= most) known.clear();
+    return known[text] = Chain(chain, fusescope_pointwise_chain_destroy);
+}
+
+FsChainDtype chainTypeOf(const Tensor& t, size_t index) {
+    switch (t.scalar_type()) {
+    case at::kFloat: return FS_CHAIN_F32;
+    case at::kHalf: return FS_CHAIN_F16;
+    case at::kBFloat16: return FS_CHAIN_BF16;
+    case at::kDouble: return FS_CHAIN_F64;
+    case at::kLong: return FS_CHAIN_I64;
+    case at::kInt: return FS_CHAIN_I32;
+    case at::kBool: return FS_CHAIN_BOOL;
+    default: break;
+    }
+    TORCH_CHECK(false, "pointwise_chain: %", index, ": no region takes ", t.scalar_type());
+}
+
+at::ScalarType scalarTypeOf(FsChainDtype dtype) {
+    constexpr at::ScalarType types[] = {at::kFloat, at::kHalf, at::kBFloat16, at::kDouble,
+                                        at::kLong,  at::kInt,  at::kBool};
+    return types[dtype];
+}
+
+void checkInputs(const FsChain& chain, at::TensorList inputs) {
+    TORCH_CHECK(int64_t(inputs.size()) == chain.program.inputs, "pointwise_chain: the region has ",
+                chain.program.inputs, " inputs, found ", inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        TORCH_CHECK(inputs[i].dim() <= FS_CHAIN_MAX_DIMS, "pointwise_chain: %", i, ": ", inputs[i].dim(),
+                    " dimensions: at most ", int(FS_CHAIN_MAX_DIMS));
+        TORCH_CHECK(inputs[i].device() == inputs[0].device(), "pointwise_chain: expected inputs on one device, found ",
+                    inputs[0].device(), " and ", inputs[i].device());
+        TORCH_CHECK(chainTypeOf(inputs[i], i) == chain.program.nodes[i].dtype, "pointwise_chain: %", i, ": expected ",
+                    scalarTypeOf(chain.program.nodes[i].dtype), ", found ", inputs[i].scalar_type());
+    }
+}
+
+/// A call and what it points to.
+struct Call {
+    Call(const std::string& text, at::TensorList inputs, bool fast) : chain(chainOf(text)) {
+        checkInputs(*chain, inputs);
+        for (size_t i = 0; i < inputs.size(); ++i) in.push_back(chainTensor(inputs[i], i));
+        out.resize(chain->program.outputs.size());
+        checkCall(fusescope_pointwise_chain_shapes(chain.get(), in.data(), out.data()));
+        call.chain = chain.get();
+        call.inputs = in.data();
+        call.outputs = out.data();
+        call.rounding = roundingOf(fast);
+    }
+
+    static FsChainTensor chainTensor(const Tensor& t, size_t index) {
+        FsChainTensor c{};
+        c.dtype = chainTypeOf(t, index);
+        c.dims = int32_t(t.dim());
+        for (int64_t d = 0; d < t.dim(); ++d) {
+            c.size[d] = t.size(d);
+            c.stride[d] = t.stride(d);
+        }
+        return c;
+    }
+
+    void allocate(const Tensor& like) {
+        for (FsChainTensor& t : out)
+            outputs.push_back(at::empty({t.size, size_t(t.dims)}, like.options().dtype(scalarTypeOf(t.dtype))));
+    }
+
+    Chain chain;
+    std::vector<FsChainTensor> in, out;
+    Tensors outputs;
+    FsPointwiseChain call{};
+};
+
+Tensors runCuda(at::TensorList inputs, const std::string& text, bool fast) {
+    const c10::cuda::CUDAGuard guard(inputs[0].device());
+    Call c(text, inputs, fast);
+    c.allocate(inputs[0]);
+    for (size_t i = 0; i < c.in.size(); ++i) c.in[i].data = inputs[i].data_ptr();
+    for (size_t i = 0; i < c.out.size(); ++i) c.out[i].data = c.outputs[i].data_ptr();
+    checkCall(fusescope_pointwise_chain(&c.call, streamOf(inputs[0])));
+    return std::move(c.outputs);
+}
+
+Tensors runCpu(at::TensorList inputs, const std::string& text, bool fast) {
+    Call c(text, inputs, fast);
+    c.allocate(inputs[0]);
+    Tensors wide;
+    std::vector<const double*> data;
+    for (const Tensor& t : inputs) {
+        wide.push_back(asDouble(t));
+        data.push_back(wide.back().data_ptr<double>());
+    }
+    const auto shapes = std::get<chain::Shapes>(chain::shapesOf(c.chain->program, c.in.data()));
+    auto results = reference::pointwiseChain(c.chain->program, shapes, data, !fast);
+    for (size_t i = 0; i < results.size(); ++i)
+        c.outputs[i].copy_(at::from_blob(results[i].data(), c.outputs[i].sizes(), at::kDouble));
+    return std::move(c.outputs);
+}
+
+/// Shapes may be symbols.
+Tensors runMeta(at::TensorList inputs, const std::string& text, bool) {
+    const Chain chain = chainOf(text);
+    checkInputs(*chain, inputs);
+    std::vector<c10::SymDimVector> shapes;
+    c10::SymDimVector region;
+    for (const chain::Node& node : chain->program.nodes) {
+        c10::SymDimVector shape;
+        if (node.op == chain::Op::input) {
+            const auto sizes = inputs[shapes.size()].sym_sizes();
+            shape.assign(sizes.begin(), sizes.end());
+            region = at::infer_size_symdimvector(region, shape);
+        }
+        for (const chain::Operand& o : node.operands)
+            if (o.node >= 0) shape = at::infer_size_symdimvector(shape, shapes[size_t(o.node)]);
+        if (chain::isReduction(node.op)) {
+            TORCH_CHECK(!shape.empty(), "pointwise_chain: ", chain::factsOf(node.op).name, " of a 0-d tensor");
+            shape.back() = 1;
+        }
+        shapes.push_back(std::move(shape));
+    }
+    c10::SymDimVector row = region;
+    if (!row.empty()) row.back() = 1;
+    Tensors outputs;
+    for (int output : chain->program.outputs) {
+        const c10::SymDimVector& shape = shapes[size_t(output)];
+        TORCH_CHECK(shape == region || shape == row, "pointwise_chain: output %", output, ": its shape ",
+                    c10::SymIntArrayRef(shape), " is neither the region's ", c10::SymIntArrayRef(region),
+                    " nor that of its rows");
+        const at::ScalarType type = scalarTypeOf(chain->program.nodes[size_t(output)].dtype);
+        outputs.push_back(at::empty_symint(shape, inputs[0].options().dtype(type)));
+    }
+    return outputs;
+}
+
+/// The call with addresses that are not looked at, aligned as the allocator's would be: tensors without memory have a
+/// source too.
+Call unlaunched(at::TensorList inputs, const std::string& text, bool fast) {
+    TORCH_CHECK(!inputs.empty(), "pointwise_chain: there is no input");
+    Call c(text, inputs, fast);
+    constexpr uintptr_t somewhere = 4096;
+    for (size_t i = 0; i < c.in.size(); ++i)
+        c.in[i].data = reinterpret_cast<void*>(somewhere + size_t(inputs[i].storage_offset()) * inputs[i].itemsize());
+    for (FsChainTensor& t : c.out) t.data = reinterpret_cast<void*>(somewhere);
+    c.call.inputs = c.in.data();
+    c.call.outputs = c.out.data();
+    return c;
+}
+
+std::string source(at::TensorList inputs, const std::string& text, bool fast) {
+    const Call c = unlaunched(inputs, text, fast);
+    size_t size = 0;
+    checkCall(fusescope_pointwise_chain_source(&c.call, nullptr, 0, &size));
+    std::string written(size, '\0');
+    checkCall(fusescope_pointwise_chain_source(&c.call, written.data(), size, &size));
+    written.pop_back();
+    return written;
+}
+
+Tensor binary(at::TensorList inputs, const std::string& text, int64_t capability, bool fast) {
+    const Call c = unlaunched(inputs, text, fast);
+    std::vector<char> code(1 << 20);
+    size_t size = 0;
+    for (;;) {
+        checkCall(fusescope_pointwise_chain_binary(&c.call, int32_t(capability), code.data(), code.size(), &size));
+        if (size <= code.size()) break;
+        code.resize(size);
+    }
+    return at::from_blob(code.data(), {int64_t(size)}, at::kByte).clone();
+}
+
+TORCH_LIBRARY_FRAGMENT(fusescope, m) {
+    m.def("pointwise_chain(Tensor[] inputs, str program, bool fast=False) -> Tensor[]");
+    m.def("pointwise_chain_source(Tensor[] inputs, str program, bool fast=False) -> str", source);
+    m.def("pointwise_chain_binary(Tensor[] inputs, str program, int compute_capability, bool fast=False) -> Tensor",
+          binary);
+}
+TORCH_LIBRARY_IMPL(fusescope, CUDA, m) { m.impl("pointwise_chain", runCuda); }
+TORCH_LIBRARY_IMPL(fusescope, CPU, m) { m.impl("pointwise_chain", runCpu); }
+TORCH_LIBRARY_IMPL(fusescope, Meta, m) { m.impl("pointwise_chain", runMeta); }
+TORCH_LIBRARY_IMPL(fusescope, Autograd, m) {
+    m.impl("pointwise_chain", torch::autograd::autogradNotImplementedFallback());
+}
+
+} // namespace
+} // namespace fusescope::kernels

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/pointwise_chain/source.h"
+
+#include <algorithm>
+
+namespace fusescope::kernels::chain {
+namespace {
+
+std::string str(int64_t v) { return std::to_string(v); }
+
+/// Declares the arguments in the order in which the launch fills them in.
+struct Declarations {
+    std::string text;
+    bool wide;
+
+    static std::string named(const char* name, int index, int part) {
+        return name + (index >= 0 ? str(index) : "") + (part >= 0 ? "_" + str(part) : "");
+    }
+    void pointer(const char* name, int index, Dtype dtype, bool written, void*) {
+        text += std::string("    ") + (written ? "" : "const ") + elementType(dtype) + "* " + named(name, index, -1) +
+                ";\n";
+    }
+    void number64(const std::string& name) { text += "    long long " + name + ";\n"; }
+    void number(const char* name, int index, int part, int64_t) {
+        number64(index < 0 ? name : part < 0 ? named(name, index, -1) + "_inner" : named(name, index, part));
+    }
+    void divider(const char* name, int index, int64_t) {
+        text += std::string("    ") + (wide ? "Divider64 " : "Divider32 ") + named(name, index, -1) + ";\n";
+    }
+    void factor(int node, Dtype dtype, double) {
+        const std::string name = "factor" + str(node);
+        text += dtype == FS_CHAIN_F64 ? "    double " + name + ";\n" : "    float " + name + ", " + name + "_unused;\n";
+    }
+};
+
+class Writer {
+public:
+    Writer(const Program& program, const Plan& plan) : program_(program), plan_(plan), nodes_(program, plan) {
+        level_.resize(program.nodes.size());
+        for (size_t i = 0; i < program.nodes.size(); ++i) {
+            for (const Operand& o : program.nodes[i].operands)
+                if (o.node >= 0) level_[i] = std::max(level_[i], level_[size_t(o.node)]);
+            if (nodes_.isReduction(int(i))) ++level_[i];
+            passes_ = std::max(passes_, level_[i]);
+        }
+    }
+
+    std::string write() {
+        line(preludeText);
+        line("// The region.");
+        Declarations declarations{{}, plan_.wide};
+        visitArguments(program_, plan_, declarations);
+        line("struct Arguments {\n" + declarations.text + "};");
+        line(std::string("using Index = ") + (plan_.wide ? "long long;" : "int;"));
+        line("constexpr int width = " + str(plan_.n) + ", inFlight = " + str(plan_.inFlight) + ";");
+        if (plan_.kind == Kind::pointwise)
+            pointwise();
+        else
+            rows();
+        return std::move(text_);
+    }
+
+private:
+    using Nodes = std::vector<int>;
+
+    void line(const std::string& text) { text_ += std::string(size_t(depth_) * 4, ' ') + text + "\n"; }
+    void open(const std::string& text) {
+        line(text + " {");
+        ++depth_;
+    }
+    void close(const char* text = "}") {
+        --depth_;
+        line(text);
+    }
+    void unrolled(const std::string& head) {
+        text_ += "#pragma unroll\n";
+        open(head);
+    }
+
+    std::string indent() const { return std::string(size_t(depth_) * 4, ' '); }
+
+    std::string packType(size_t input, const char* size) const {
+        const TensorPlan& t = plan_.inputs[input];
+        return std::string("Pack<") + elementType(t.dtype) + ", " + (t.access == Access::same ? "1" : size) + ">";
+    }
+
+    /// The index of each outer dimension of `row`.
+    void outerIndices() {
+        if (plan_.outerDims == 0) return;
+        if (plan_.outerDims > 1) line("Index rest = row, next;");
+        for (int d = plan_.outerDims - 1; d > 0; --d) {
+            const std::string size = "a.size" + str(d);
+            line("next = quotient(rest, " + size + ");");
+            line("const Index d" + str(d) + " = rest - next * Index(" + size + ".divisor);");
+            line("rest = next;");
+        }
+        line(std::string("const Index d0 = ") + (plan_.outerDims > 1 ? "rest;" : "row;"));
+    }
+
+    /// Where the row begins in a tensor.
+    std::string rowStart(const char* name, size_t tensor) const {
+        std::string text = "a." + std::string(name) + str(int64_t(tensor));
+        for (int d = 0; d < plan_.outerDims; ++d)
+            text += " + d" + str(d) + " * Index(a." + name + str(int64_t(tensor)) + "_" + str(d) + ")";
+        return text;
+    }
+
+    std::string column(const char* name, size_t tensor, const TensorPlan& t) const {
+        if (t.access == Access::same) return "";
+        if (t.access == Access::vector) return " + column";
+        return " + column * Index(a." + std::string(name) + str(int64_t(tensor)) + "_inner)";
+    }
+
+    std::string load(size_t input, const char* size) const {
+        const TensorPlan& t = plan_.inputs[input];
+        return std::string(t.shared ? "loadShared<" : "loadOnce<") + (t.access == Access::same ? "1" : size) + ">";
+    }
+
+    void widenInput(int input, const std::string& pack) {
+        const std::string name = "v" + str(input);
+        line(std::string(valueType(program_.nodes[size_t(input)].dtype)) + " " + name + "[" +
+             (nodes_.perRow(input) ? "1" : "N") + "];");
+        line("widen(" + pack + ", " + name + ");");
+    }
+
+    /// A result as elements of its type.
+    void narrowed(int node, const std::string& to) {
+        const Dtype dtype = program_.nodes[size_t(node)].dtype;
+        std::string from = "v" + str(node);
+        if (nodes_.perRow(node)) {
+            line(std::string(valueType(dtype)) + " w" + str(node) + "[N];");
+            text_ += "#pragma unroll\n";
+            line("for (int i = 0; i < N; ++i) w" + str(node) + "[i] = " + from + "[0];");
+            from = "w" + str(node);
+        }
+        line(to + "narrow<" + elementType(dtype) + ">(" + from + ");");
+    }
+
+    // Without reductions.
+
+    void pointwise() {
+        // One pack, whatever its size: the last elements of a run take it one by one.
+        std::string parameters;
+        for (size_t i = 0; i < plan_.inputs.size(); ++i)
+            parameters += "const " + packType(i, "N") + "& q" + str(int64_t(i)) + ", ";
+        for (size_t i = 0; i < plan_.outputs.size(); ++i)
+            parameters += std::string(i ? ", " : "") + "Pack<" + elementType(plan_.outputs[i].dtype) + ", N>& out" +
+                          str(int64_t(i));
+        open("template <int N> __device__ __forceinline__ void compute(" + parameters + ")");
+        for (int i = 0; i < program_.inputs; ++i) widenInput(i, "q" + str(i));
+        for (size_t i = size_t(program_.inputs); i < program_.nodes.size(); ++i)
+            text_ += nodes_.statements(int(i), indent());
+        for (size_t i = 0; i < plan_.outputs.size(); ++i)
+            narrowed(program_.outputs[i], "out" + str(int64_t(i)) + " = ");
+        close();
+
+        open("extern \"C\" __global__ void __launch_bounds__(" + str(plan_.bound) + ") " + kernelName +
+             "(const __grid_constant__ Arguments a)");
+        line("const Index first = Index(blockIdx.x) * (Index(blockDim.x) * inFlight) + Index(threadIdx.x);");
+        for (size_t i = 0; i < plan_.inputs.size(); ++i)
+            line(packType(i, "width") + " q" + str(int64_t(i)) + "[inFlight];");
+        unrolled("for (int u = 0; u < inFlight; ++u)");
+        place();
+        for (size_t i = 0; i < plan_.inputs.size(); ++i)
+            line("q" + str(int64_t(i)) + "[u] = " + load(i, "width") + "(" + rowStart("in", i) +
+                 column("in", i, plan_.inputs[i]) + ");");
+        close();
+        unrolled("for (int u = 0; u < inFlight; ++u)");
+        place();
+        callCompute("width", "[u]");
+        for (size_t i = 0; i < plan_.outputs.size(); ++i)
+            line("store(" + rowStart("out", i) + column("out", i, plan_.outputs[i]) + ", out" + str(int64_t(i)) + ");");
+        close();
+        if (plan_.tail > 0) tail();
+        close();
+    }
+
+    void place() {
+        line("const Index pack = first + Index(u) * Index(blockDim.x);");
+        line("if (pack >= Index(a.packs)) continue;");
+        if (plan_.outerDims == 0) {
+            line("const Index column = pack * width;");
+            return;
+        }
+        line("const Index row = quotient(pack, a.packsOfRow);");
+        line("const Index column = (pack - row * Index(a.packsOfRow.divisor)) * width;");
+        outerIndices();
+    }
+
+    void callCompute(const char* size, const char* index) {
+        std::string arguments;
+        for (size_t i = 0; i < plan_.outputs.size(); ++i)
+            line(std::string("Pack<") + elementType(plan_.outputs[i].dtype) + ", " + size + "> out" + str(int64_t(i)) +
+                 ";");
+        for (size_t i = 0; i < plan_.inputs.size(); ++i) arguments += "q" + str(int64_t(i)) + index + ", ";
+        for (size_t i = 0; i < plan_.outputs.size(); ++i) arguments += (i ? ", out" : "out") + str(int64_t(i));
+        line(std::string("compute<") + size + ">(" + arguments + ");");
+    }
+
+    void tail() {
+        open("if (blockIdx.x == 0 && Index(threadIdx.x) < Index(a.tail))");
+        line("const Index column = Index(a.packs) * width + Index(threadIdx.x);");
+        for (size_t i = 0; i < plan_.inputs.size(); ++i)
+            line("const " + packType(i, "1") + " q" + str(int64_t(i)) + " = " + load(i, "1") + "(a.in" +
+                 str(int64_t(i)) + column("in", i, plan_.inputs[i]) + ");");
+        callCompute("1", "");
+        for (size_t i = 0; i < plan_.outputs.size(); ++i)
+            line("store(a.out" + str(int64_t(i)) + " + column, out" + str(int64_t(i)) + ");");
+        close();
+    }
+
+    // With row reductions: one pass over the row for each level of them, and one that writes.
+
+    void rows() {
+        open("extern \"C\" __global__ void __launch_bounds__(" + str(plan_.bound) + ") " + kernelName +
+             "(const __grid_constant__ Arguments a)");
+        line("constexpr int N = width, rowsInFlight = " + str(plan_.rowsInFlight) + ";");
+        if (plan_.lanes > 0) {
+            line("constexpr int lanes = " + str(plan_.lanes) + ";");
+            line("const int lane = int(threadIdx.x) % lanes, groups = int(blockDim.x) / lanes;");
+            line("const Index first = Index(blockIdx.x) * (groups * rowsInFlight) + Index(threadIdx.x) / lanes;");
+        } else {
+            line("const int lane = int(threadIdx.x), lanes = int(blockDim.x), groups = 1;");
+            line("const Index first = Index(blockIdx.x);");
+            for (size_t i = 0; i < program_.nodes.size(); ++i)
+                if (nodes_.isReduction(int(i)))
+                    line(std::string("__shared__ ") + valueType(program_.nodes[i].dtype) + " scratch" +
+                         str(int64_t(i)) + "[32];");
+        }
+        for (size_t i = 0; i < plan_.inputs.size(); ++i)
+            line(packType(i, "width") + " q" + str(int64_t(i)) + "[rowsInFlight]" +
+                 (plan_.inputs[i].access == Access::same ? "" : "[inFlight]") + " = {};");
+        const bool looped = plan_.kind == Kind::looped;
+        unrolled("for (int u = 0; u < rowsInFlight; ++u)");
+        openRow();
+        open("if (live)");
+        outerIndices();
+        for (size_t i = 0; i < plan_.inputs.size(); ++i)
+            if (plan_.inputs[i].access == Access::same)
+                line("q" + str(int64_t(i)) + "[u] = " + load(i, "1") + "(" + rowStart("in", i) + ");");
+        if (!looped) loadRow(rowInputs(), "", true);
+        close();
+        close();
+        unrolled("for (int u = 0; u < rowsInFlight; ++u)");
+        openRow();
+        outerIndices();
+        for (int i = 0; i < program_.inputs; ++i)
+            if (nodes_.perRow(i)) widenInput(i, "q" + str(i) + "[u]");
+        for (int level = 0; level <= passes_; ++level) {
+            if (level > 0) reduce(level);
+            for (size_t i = size_t(program_.inputs); i < program_.nodes.size(); ++i)
+                if (level_[i] == level && nodes_.perRow(int(i)) && !nodes_.isReduction(int(i)))
+                    text_ += nodes_.statements(int(i), indent());
+        }
+        writeRow();
+        close();
+        close();
+    }
+
+    void openRow() {
+        line("const Index row = first + Index(u) * groups;");
+        line("const bool live = row < Index(a.rows);");
+    }
+
+    Nodes rowInputs() const {
+        Nodes inputs;
+        for (size_t i = 0; i < plan_.inputs.size(); ++i)
+            if (plan_.inputs[i].access != Access::same) inputs.push_back(int(i));
+        return inputs;
+    }
+
+    /// Loads the packs of this thread. `known`: the row is known to be one.
+    void loadRow(const Nodes& inputs, const std::string& base, bool known) {
+        if (inputs.empty()) return;
+        unrolled("for (int k = 0; k < inFlight; ++k)");
+        line("const Index pack = " + base + "lane + k * lanes, column = pack * width;");
+        line(std::string("if (pack >= Index(a.packs)") + (known ? "" : " || !live") + ") continue;");
+        for (int i : inputs)
+            line("q" + str(i) + "[u][k] = " + load(size_t(i), "width") + "(" + rowStart("in", size_t(i)) +
+                 column("in", size_t(i), plan_.inputs[size_t(i)]) + ");");
+        close();
+    }
+
+    /// The nodes with a value for each element that the given ones need, themselves included, in order.
+    Nodes needed(const Nodes& wanted) const {
+        std::vector<bool> is(program_.nodes.size());
+        for (int node : wanted) is[size_t(node)] = true;
+        Nodes nodes;
+        for (int i = int(is.size()) - 1; i >= 0; --i) {
+            if (!is[size_t(i)] || nodes_.perRow(i)) continue;
+            nodes.push_back(i);
+            for (const Operand& o : program_.nodes[size_t(i)].operands)
+                if (o.node >= 0) is[size_t(o.node)] = true;
+        }
+        std::reverse(nodes.begin(), nodes.end());
+        return nodes;
+    }
+
+    /// A walk over the packs of the row; `wanted` is computed for each, `use` goes on with it.
+    template <class Use> void walk(const Nodes& wanted, Use&& use) {
+        const Nodes nodes = needed(wanted);
+        const bool looped = plan_.kind == Kind::looped;
+        if (looped) {
+            Nodes inputs;
+            for (int i : nodes)
+                if (i < program_.inputs) inputs.push_back(i);
+            open("for (Index base = 0; base < Index(a.packs); base += Index(lanes) * inFlight)");
+            loadRow(inputs, "base + ", false);
+        }
+        unrolled("for (int k = 0; k < inFlight; ++k)");
+        line(std::string("const Index pack = ") + (looped ? "base + " : "") +
+             "lane + k * lanes, column = pack * width;");
+        line("const bool inside = live && pack < Index(a.packs);");
+        for (int i : nodes) {
+            if (i < program_.inputs)
+                widenInput(i, "q" + str(i) + "[u][k]");
+            else
+                text_ += nodes_.statements(i, indent());
+        }
+        use();
+        close();
+        if (looped) close();
+    }
+
+    /// The reductions of a level. Packs are summed first, then the packs of a thread, of its lanes, of the block.
+    void reduce(int level) {
+        Nodes reductions, wanted;
+        for (size_t i = 0; i < program_.nodes.size(); ++i) {
+            if (level_[i] != level || !nodes_.isReduction(int(i))) continue;
+            reductions.push_back(int(i));
+            wanted.push_back(program_.nodes[i].operands[0].node);
+        }
+        if (reductions.empty()) return;
+        for (int r : reductions)
+            line(std::string(valueType(program_.nodes[size_t(r)].dtype)) + " r" + str(r) + " = " + neutral(r) + ";");
+        walk(wanted, [&] {
+            for (int r : reductions) {
+                const Node& node = program_.nodes[size_t(r)];
+                const std::string part = "part" + str(r), value = nodes_.operand(node, 0);
+                line(std::string(valueType(node.dtype)) + " " + part + " = " + neutral(r) + ";");
+                text_ += "#pragma unroll\n";
+                line("for (int i = 0; i < N; ++i) " + part + " = " + combiner(r) + "::join(" + part + ", " + value +
+                     ");");
+                line("if (inside) r" + str(r) + " = " + combiner(r) + "::join(r" + str(r) + ", " + part + ");");
+            }
+        });
+        for (int r : reductions) {
+            const Node& node = program_.nodes[size_t(r)];
+            const std::string joined =
+                plan_.lanes > 0 ? std::string("joinLanes<") + combiner(r) + ", lanes>(r" + str(r) + ")"
+                                : std::string("joinBlock<") + combiner(r) + ">(r" + str(r) + ", scratch" + str(r) + ")";
+            const std::string type = valueType(node.dtype);
+            line(type + " v" + str(r) + "[1];");
+            line("v" + str(r) +
+                 "[0] = " + (node.op == Op::mean ? "mul(" + joined + ", a.factor" + str(r) + ");" : joined + ";"));
+            text_ += nodes_.roundingOf(r, indent());
+        }
+    }
+
+    const char* combiner(int reduction) const {
+        return program_.nodes[size_t(reduction)].op == Op::amax ? "Maximum" : "Sum";
+    }
+
+    std::string neutral(int reduction) const {
+        const Node& node = program_.nodes[size_t(reduction)];
+        if (node.op != Op::amax) return "0";
+        switch (node.dtype) {
+        case FS_CHAIN_I64: return "(-9223372036854775807ll - 1)";
+        case FS_CHAIN_I32: return "(-2147483647 - 1)";
+        case FS_CHAIN_F64: return "-__longlong_as_double(0x7ff0000000000000ll)";
+        default: return "-__int_as_float(0x7f800000)";
+        }
+    }
+
+    void writeRow() {
+        Nodes wanted;
+        for (size_t i = 0; i < plan_.outputs.size(); ++i)
+            if (!plan_.outputs[i].perRow) wanted.push_back(program_.outputs[i]);
+        if (!wanted.empty())
+            walk(wanted, [&] {
+                for (size_t i = 0; i < plan_.outputs.size(); ++i) {
+                    if (plan_.outputs[i].perRow) continue;
+                    narrowed(program_.outputs[i], "const auto out" + str(int64_t(i)) + " = ");
+                    line("if (inside) store(" + rowStart("out", i) + column("out", i, plan_.outputs[i]) + ", out" +
+                         str(int64_t(i)) + ");");
+                }
+            });
+        for (size_t i = 0; i < plan_.outputs.size(); ++i) {
+            if (!plan_.outputs[i].perRow) continue;
+            const std::string node = str(program_.outputs[i]);
+            line("if (live && lane == 0) store(" + rowStart("out", i) + ", narrow<" +
+                 elementType(plan_.outputs[i].dtype) + ">(v" + node + "));");
+        }
+    }
+
+    const Program& program_;
+    const Plan& plan_;
+    NodeWriter nodes_;
+    std::vector<int> level_; ///< reductions before it
+    int passes_ = 0;
+    std::string text_;
+    int depth_ = 0;
+};
+
+} // namespace
+
+std::string sourceOf(const Program& program, const Plan& plan) { return Writer(program, plan).write(); }
+
+} // namespace fusescope::kernels::chain
