@@ -51,7 +51,8 @@ int collectFolders(dl_phdr_info* info, size_t, void* data) {
     return 0;
 }
 
-void* openLibrary() {
+/// `found`: its folder, empty where the linker knew it.
+void* openLibrary(std::string& found) {
     std::vector<std::string> folders;
     dl_iterate_phdr(collectFolders, &folders);
     folders.emplace_back(); // the linker's own search, first of all
@@ -59,14 +60,17 @@ void* openLibrary() {
     folders.emplace_back("/usr/local/cuda/lib64");
     for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"})
         for (const std::string& folder : folders)
-            if (void* library = dlopen((folder.empty() ? name : folder + "/" + name).c_str(), RTLD_NOW | RTLD_LOCAL))
+            if (void* library = dlopen((folder.empty() ? name : folder + "/" + name).c_str(), RTLD_NOW | RTLD_LOCAL)) {
+                found = folder;
                 return library;
+            }
     return nullptr;
 }
 
 Nvrtc load() {
     Nvrtc n;
-    void* library = openLibrary();
+    std::string folder;
+    void* library = openLibrary(folder);
     if (!library) {
         n.problem = "NVRTC (libnvrtc.so.13 or .12) was not found: it comes with the CUDA toolkit and with PyTorch";
         return n;
@@ -92,6 +96,9 @@ Nvrtc load() {
 
     int count = 0;
     n.version(&n.major, &n.minor);
+    // NVRTC opens this by its name alone, which the linker knows once it is loaded.
+    const std::string version = std::to_string(n.major) + "." + std::to_string(n.minor);
+    if (!folder.empty()) dlopen(folder.append("/libnvrtc-builtins.so.").append(version).c_str(), RTLD_NOW | RTLD_LOCAL);
     n.archCount(&count);
     n.known.resize(size_t(count));
     if (count > 0) n.archs(n.known.data());

@@ -162,7 +162,7 @@ std::string NodeWriter::power(const Node& node, const std::string& base) const {
 }
 
 std::string NodeWriter::expression(const Node& node) const {
-    const std::string a = operand(node, 0);
+    std::string a = operand(node, 0);
     const std::string b = node.operands.size() > 1 && !node.operands[1].absent ? operand(node, 1) : "";
     if (const char* sign = signOf(node.op)) return a + sign + b;
     if (const char* function = functionOf(node.op)) return b.empty() ? call(function, a) : call(function, a, b);

@@ -228,17 +228,27 @@ private:
         }
     }
 
-    /// 16-byte pieces that a pack brings, at least 1: of inputs that are read once, or of all.
-    int pieces(bool all = false) const {
+    /// 16-byte pieces that a pack brings of the inputs that are read once, at least 1.
+    int pieces() const {
         int pieces = 0;
         for (const TensorPlan& p : plan_.inputs)
-            if (all ? p.access != Access::same : !p.shared) pieces += std::max(1, plan_.n * sizeOf(p.dtype) / 16);
+            if (!p.shared) pieces += std::max(1, plan_.n * sizeOf(p.dtype) / 16);
         return std::max(1, pieces);
+    }
+
+    /// Registers that a pack of every input takes.
+    int packRegisters() const {
+        int words = 0;
+        for (const TensorPlan& p : plan_.inputs)
+            if (p.access != Access::same) words += std::max(1, plan_.n * sizeOf(p.dtype) / 4);
+        return words;
     }
 
     void setThreads(int64_t threads) {
         plan_.threads = int(threads);
-        plan_.bound = std::max(32, int(std::bit_ceil(unsigned(threads))));
+        // Few bounds, so that nearby sizes share a kernel.
+        plan_.bound = int(threads <= 128 ? std::max<int64_t>(32, int64_t(std::bit_ceil(unsigned(threads))))
+                                         : rounded(threads, 128));
     }
 
     /// Whole warps, as the hint asks; `otherwise` without a hint.
@@ -304,7 +314,7 @@ private:
                     ++kept;
                 }
         }
-        return 48 + perThread * (4 * pieces(true) + plan_.n * std::min(kept, 2)) + 2 * plan_.n;
+        return 48 + perThread * (packRegisters() + plan_.n * std::min(kept, 2)) + 2 * plan_.n;
     }
 
     const Program& program_;

@@ -38,9 +38,9 @@
 //
 // An output may be an input's memory when the two are laid out alike and that input is not broadcast.
 //
-// The first call of a region on a kind of device compiles it (about a second) or reads it from the cache on disk; do
-// that before a stream is captured into a graph (fusescope_pointwise_chain_prepare). The backward of a region is
-// itself a region: there is none here.
+// The first call of a region on a kind of device compiles it (some tenths of a second) or reads it from the cache on
+// disk; do that before a stream is captured into a graph (fusescope_pointwise_chain_prepare). The backward of a region
+// is itself a region: there is none here.
 #pragma once
 
 #include "kernels/common/abi.h"

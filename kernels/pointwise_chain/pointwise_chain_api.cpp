@@ -7,6 +7,7 @@
 #include "kernels/pointwise_chain/plan.h"
 #include "kernels/pointwise_chain/source.h"
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 
@@ -120,7 +121,9 @@ FsStatus fusescope_pointwise_chain_prepare(const FsPointwiseChain* call) {
     beginCall();
     Plan plan;
     cudaKernel_t kernel = nullptr;
-    return prepare(call, plan, kernel);
+    if (FsStatus s = prepare(call, plan, kernel); s != FS_OK || plan.grid == 0) return s;
+    cudaFuncAttributes attributes; // asking for them brings the code onto the device
+    return check(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel)), "pointwise_chain");
 }
 
 FsStatus fusescope_pointwise_chain_source(const FsPointwiseChain* call, char* text, size_t capacity, size_t* size) {

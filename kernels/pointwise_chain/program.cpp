@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/pointwise_chain/program.h"
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 
@@ -145,8 +146,9 @@ std::variant<Shapes, std::string> shapesOf(const Program& program, const FsChain
             if (!broadcast(shapes.region, shape))
                 return sentence("%%%zu: its shape %s does not broadcast with %s of the inputs before it", i,
                                 textOf(shape).c_str(), textOf(before).c_str());
-            double elements = 1;
-            for (int d = 0; d < shapes.region.dims; ++d) elements *= double(shapes.region.size[size_t(d)]);
+            double elements = 1; // as if no dimension were 0, so that no product of some of them overflows
+            for (int d = 0; d < shapes.region.dims; ++d)
+                elements *= double(std::max<int64_t>(1, shapes.region.size[size_t(d)]));
             if (elements > double(most))
                 return sentence("the region's shape %s has too many elements", textOf(shapes.region).c_str());
         } else {

@@ -2,6 +2,7 @@
 // Reads the text of a region and checks what can be checked without shapes.
 #include "kernels/pointwise_chain/program.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>

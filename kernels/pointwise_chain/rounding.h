@@ -4,6 +4,7 @@
 
 #include "kernels/pointwise_chain/program.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -12,6 +12,7 @@ import sys
 import torch
 
 import peers
+import regions
 import timing
 
 LIBRARY = os.environ.get("FUSESCOPE_KERNELS_LIBRARY") or str(
@@ -70,6 +71,25 @@ def qk_norm_rope_case(tokens):
     functions = {"ours": ops.qk_norm_rope, "ours fast": lambda *a: ops.qk_norm_rope(*a, 1e-6, True),
                  "eager": peers.qk_norm_rope, "compiled": torch.compile(peers.qk_norm_rope)}
     return Case("qk_norm_rope", f"{tokens}", (q, k, *weights, cos, sin), functions, 2 * size, 3 * size)
+
+
+def region_cases(rows):
+    """Regions compiled at run time, beside the operators of the catalogue for the same formula."""
+    ops, width = torch.ops.fusescope, 4096
+    x, y, weight = tensor(rows, width), tensor(rows, width), torch.rand(width, device="cuda").to(BF16)
+    size = 2 * rows * width
+    for name, body, inputs, eager, catalogue, moved in (
+            ("rms_norm", regions.RMS_NORM, (x, weight), peers.rms_norm, ops.rms_norm, 2 * size),
+            ("softmax", regions.SOFTMAX, (x,), regions.softmax, None, 2 * size),
+            ("layer_norm", regions.LAYER_NORM, (x, weight, weight), regions.layer_norm, None, 2 * size),
+            ("swiglu", regions.SWIGLU, (x, y), peers.swiglu, ops.swiglu, 3 * size),
+            ("geglu", regions.GEGLU, (x, y), regions.geglu, None, 3 * size),
+            ("residual", regions.RESIDUAL, (x, y), lambda x, y: x + y * 0.22, None, 3 * size)):
+        text = regions.region(body, len(inputs))
+        functions = {"ours": lambda *a, text=text: ops.pointwise_chain(a, text),
+                     "ours fast": lambda *a, text=text: ops.pointwise_chain(a, text, True), "catalogue": catalogue,
+                     "eager": eager, "compiled": torch.compile(eager)}
+        yield Case(f"region {name}", f"{rows}x{width}", inputs, functions, moved)
 
 
 def qkv_case(tokens):
@@ -141,6 +161,9 @@ def cases(only):
     for tokens in (16384, 4096, 512, 8):
         if wanted("qk_norm_rope"):
             yield qk_norm_rope_case(tokens)
+    for rows in (16384, 512, 8):
+        if wanted("pointwise_chain"):
+            yield from region_cases(rows)
     for tokens in (16384, 4096, 8):
         if wanted("qkv_projection"):
             yield qkv_case(tokens)

@@ -105,6 +105,10 @@ def rms_norm(x, weight):
     return weight * (h * r).to(x.dtype), r
 
 
+def geglu(x, y):
+    return F.gelu(x, approximate="tanh") * y
+
+
 def softmax(x):
     e = torch.exp(x.float() - x.float().amax(-1, keepdim=True))
     return (e / e.sum(-1, keepdim=True)).to(x.dtype)

@@ -1,15 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-import os
-import subprocess
-import sys
-import threading
-
 import pytest
 import torch
 import torch.nn.functional as F
 from checking import assert_close, differing, layouts, poison
-from conftest import LIBRARY
-from regions import GEGLU, LAYER_NORM, NAMES, RESIDUAL, RMS_NORM, SOFTMAX, SWIGLU, layer_norm, operators, region, rms_norm, softmax
+from regions import GEGLU, LAYER_NORM, NAMES, RESIDUAL, RMS_NORM, SOFTMAX, SWIGLU, geglu, layer_norm, operators, region, rms_norm, softmax
 
 ops = torch.ops.fusescope
 chain = ops.pointwise_chain
@@ -26,7 +20,7 @@ def values(dtype, count, device, seed=0):
         bits = torch.arange(-32768, 32768, dtype=torch.int32).to(torch.int16)
         return bits[torch.randperm(65536, generator=generator)].view(dtype).to(device)
     any_bits = torch.randint(-2**31, 2**31 - 1, (count,), generator=generator, dtype=torch.int64).to(torch.int32).view(torch.float32)
-    special = torch.tensor([0.0, -0.0, 1, -1, 2, 0.5, 1e-45, -1e-40, 3e38, 80, -80, 88.8, -88.8, -104, float("inf"), -float("inf"), float("nan")])
+    special = torch.tensor([0.0, -0.0, 1, -1, 2, 0.5, 1e-45, -1e-40, 3e38, 80, -80, 88.8, -88.8, -104, torch.inf, -torch.inf, torch.nan])
     x = torch.cat([torch.randn(count, generator=generator) * 3, any_bits, special])
     return x.to(dtype).to(device)
 
@@ -103,94 +97,6 @@ def test_refuses_what_does_not_fit(device):
         chain([x.view(1, 1, 1, 1, 1, 1, 1, 3, 8)], region("%1 = exp.f32 %0", 1, "f32"))
 
 
-# The sources, compiled on any machine that has NVRTC.
-
-
-def binaries(capability):
-    x, w = torch.randn(64, 512), torch.randn(512)
-    for dtype in DTYPES:
-        t = NAMES[dtype]
-        for _, body, inputs, _ in OPERATORS:
-            yield [x.to(dtype)] * inputs, region(body, inputs, t)
-        for body, inputs in ((SWIGLU, [x, x]), (RMS_NORM, [x, w]), (LAYER_NORM, [x, w, w]), (SOFTMAX, [x])):
-            for change in (lambda v: v, lambda v: v[..., 1:], lambda v: v[..., ::2], lambda v: v[..., :40],
-                           lambda v: v.repeat_interleave(80, -1)):
-                yield [change(v.to(dtype)) for v in inputs], region(body, len(inputs), t)
-    yield [x.bfloat16(), (x > 0)], "%0 = input bf16\n%1 = input bool\n%2 = where.bf16 %1 %0 0\noutput %2"
-    yield [x.double(), x.long()], "%0 = input f64\n%1 = input i64\n%2 = add.f64 %0 %1\n%3 = sum.f64 %2\noutput %3"
-    yield [x.long(), x.int()], "%0 = input i64\n%1 = input i32\n%2 = maximum.i64 %0 %1\n%3 = amax.i64 %2\noutput %3"
-
-
-@pytest.mark.parametrize("capability", [80, 90])
-def test_sources_compile(capability, tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    count = 0
-    for inputs, text in binaries(capability):
-        for fast in (False, True) if capability == 90 else (False,):
-            code = ops.pointwise_chain_binary(inputs, text, capability, fast)
-            assert bytes(code[:4].tolist()) == b"\x7fELF"
-            count += 1
-    assert count > 100
-
-
-def test_cache_on_disk(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    x, text = torch.randn(8, 64).bfloat16(), region("%1 = mul.{t} %0 0.4321")
-    first = ops.pointwise_chain_binary([x], text, 90)
-    file, = (tmp_path / "fusescope/kernels").iterdir()
-    whole, inode = file.read_bytes(), file.stat().st_ino
-
-    assert torch.equal(ops.pointwise_chain_binary([x], text, 90), first)
-    assert file.stat().st_ino == inode  # read, not written again
-
-    for damaged in (whole[:-7], whole[:200], b"", whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:], b"\x00" * len(whole)):
-        file.write_bytes(damaged)
-        assert torch.equal(ops.pointwise_chain_binary([x], text, 90), first)
-        assert file.read_bytes() == whole
-    assert [f.name for f in file.parent.iterdir()] == [file.name]
-    assert file.stat().st_mode & 0o077 == 0
-
-
-def test_cache_that_cannot_be_written(tmp_path, monkeypatch):
-    (tmp_path / "fusescope").write_text("a file where the folder should be")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert ops.pointwise_chain_binary([torch.randn(8)], region("%1 = mul.f32 %0 0.8765", 1, "f32"), 90).numel() > 0
-
-
-def together(count, work):
-    """Runs work(i) in many threads that start at the same time."""
-    start, failures = threading.Barrier(count), []
-
-    def run(i):
-        try:
-            start.wait()
-            work(i)
-        except Exception as e:  # reported by the thread that joins
-            failures.append(e)
-
-    threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
-    [t.start() for t in threads]
-    [t.join() for t in threads]
-    assert not failures, failures[0]
-
-
-def test_many_threads_compile_at_once(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    x, found = torch.randn(8, 64), {}
-
-    def work(i):
-        found[i] = ops.pointwise_chain_binary([x], region(f"%1 = mul.f32 %0 0.{i % 3}7", 1, "f32"), 90)
-
-    together(9, work)
-    assert all(torch.equal(found[i], found[i % 3]) for i in range(9))
-    assert len(list((tmp_path / "fusescope/kernels").iterdir())) == 3
-
-
-def test_source_can_be_read():
-    text = ops.pointwise_chain_source([torch.randn(8, 64).bfloat16()] * 2, region(SWIGLU, 2))
-    assert "fusescope_region" in text and "silu(" in text and "#include" not in text
-
-
 # On a GPU: the bits of eager PyTorch.
 
 
@@ -222,11 +128,11 @@ def test_chains(device, shape, dtype, fast):
         y, weight, bias = torch.randn(shape, device=device).to(dtype), *torch.rand(2, shape[-1], device=device).to(dtype)
         poison(device)
         for label, text, inputs, want in (
-                ("swiglu", SWIGLU, [x, y], F.silu(x) * y), ("geglu", GEGLU, [x, y], F.gelu(x, approximate="tanh") * y),
+                ("swiglu", SWIGLU, [x, y], F.silu(x) * y), ("geglu", GEGLU, [x, y], geglu(x, y)),
                 ("residual", RESIDUAL, [x, y], x + y * 0.22)):
             out, = chain(inputs, region(text, len(inputs), t), fast)
             assert differing(out, want) <= limit, (label, name)
-            assert_close(out, want, factor=2, name=f"{label}, {name}")
+            assert_close(out, want, factor=2, name=f"{label}, {name}", scale=x.double().norm())
         # Behind a sum, whose order differs, the last bit of the factor may.
         behind = max(limit, 2e-3 if dtype != torch.float32 else 1)
         out, r = chain([x, weight], region(RMS_NORM, 2, t), fast)
@@ -288,7 +194,18 @@ def test_masks(device, dtype):
 def test_types_that_meet(device):
     half, single = torch.randn(6, 40, device=device).bfloat16(), torch.randn(40, device=device)
     count = torch.randint(-50, 50, (6, 1), device=device)
-    text = "%0 = input bf16; %1 = input f32; %2 = input i64; %3 = mul.f32 %0 %1; %4 = add.f32 %3 %2; %5 = gt.bool %0 %1; %6 = to.i64 %4; output %4; output %5; output %6"
+    text = """
+        %0 = input bf16
+        %1 = input f32
+        %2 = input i64
+        %3 = mul.f32 %0 %1
+        %4 = add.f32 %3 %2
+        %5 = gt.bool %0 %1
+        %6 = to.i64 %4
+        output %4
+        output %5
+        output %6
+    """
     out = chain([half, single, count], text)
     want = half * single + count
     assert torch.equal(out[0], want) and torch.equal(out[1], half > single) and torch.equal(out[2], want.long())
@@ -339,56 +256,3 @@ def test_repeats_bit_for_bit():
     for _ in range(20):
         again = chain([x, weight], region(RMS_NORM, 2))
         assert all(torch.equal(a, b) for a, b in zip(first, again))
-
-
-@pytest.mark.gpu
-def test_many_threads_and_streams():
-    x = torch.randn(300, 1024, device="cuda").bfloat16()
-    torch.cuda.synchronize()
-
-    def work(i):
-        scale = 0.25 * (1 + i % 5)  # five regions, each wanted by several threads that find nothing compiled
-        text = region(f"%1 = silu.{{t}} %0\n%2 = mul.{{t}} %1 {scale}\n%3 = sum.f32 %2\noutput %2\noutput %3")
-        with torch.cuda.stream(torch.cuda.Stream()):
-            for _ in range(20):
-                out = chain([x], text)[0]
-            torch.cuda.current_stream().synchronize()
-            assert differing(out, F.silu(x) * scale) == 0
-
-    together(20, work)
-
-
-@pytest.mark.gpu
-def test_in_a_graph():
-    x, weight = torch.randn(64, 1024, device="cuda").bfloat16(), torch.rand(1024, device="cuda").bfloat16()
-    want = chain([x, weight], region(RMS_NORM, 2))[0]  # compiled before the capture
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        out = chain([x, weight], region(RMS_NORM, 2))[0]
-    out.zero_()
-    graph.replay()
-    assert torch.equal(out, want)
-
-
-CHILD = """
-import sys, torch
-torch.ops.load_library(sys.argv[1])
-x = torch.arange(4096, device="cuda").view(64, 64).bfloat16()
-out, = torch.ops.fusescope.pointwise_chain([x], "%0 = input bf16; %1 = mul.bf16 %0 0.5; output %1")
-assert torch.equal(out, x * 0.5)
-"""
-
-
-@pytest.mark.gpu
-def test_cache_serves_the_next_process(tmp_path):
-    def run():
-        subprocess.run([sys.executable, "-c", CHILD, LIBRARY], check=True, env=dict(os.environ, XDG_CACHE_HOME=str(tmp_path)))
-
-    run()
-    file, = (tmp_path / "fusescope/kernels").iterdir()
-    whole, inode = file.read_bytes(), file.stat().st_ino
-    run()
-    assert file.stat().st_ino == inode
-    file.write_bytes(whole[:len(whole) // 2])
-    run()
-    assert file.read_bytes() == whole

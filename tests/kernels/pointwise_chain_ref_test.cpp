@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/pointwise_chain/pointwise_chain_ref.h"
 
+#include <algorithm>
 #include <cmath>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <limits>
+#include <stdexcept>
 
 using namespace fusescope::kernels;
 using namespace fusescope::kernels::chain;

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pointwise_chain beside its values: compilation, the caches, threads, and the C interface."""
+import ctypes
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+import torch
+import torch.nn.functional as F
+from checking import differing
+from conftest import LIBRARY
+from regions import LAYER_NORM, NAMES, RMS_NORM, SOFTMAX, SWIGLU, operators, region, rms_norm
+
+ops = torch.ops.fusescope
+chain = ops.pointwise_chain
+DTYPES = [torch.bfloat16, torch.float16, torch.float32]
+OPERATORS = list(operators())
+
+
+def half(*shape):
+    return torch.randn(*shape, device="cuda").bfloat16()
+
+
+# The sources, compiled on any machine that has NVRTC.
+
+
+def binaries(capability):
+    x, w = torch.randn(64, 512), torch.randn(512)
+    for dtype in DTYPES if capability == 90 else DTYPES[:1]:
+        t = NAMES[dtype]
+        for _, body, inputs, _ in OPERATORS:
+            yield [x.to(dtype)] * inputs, region(body, inputs, t)
+        for body, inputs in ((SWIGLU, [x, x]), (RMS_NORM, [x, w]), (LAYER_NORM, [x, w, w]), (SOFTMAX, [x])):
+            for change in (lambda v: v, lambda v: v[..., 1:], lambda v: v[..., ::2], lambda v: v[..., :40],
+                           lambda v: v.repeat_interleave(80, -1)):
+                yield [change(v.to(dtype)) for v in inputs], region(body, len(inputs), t)
+    yield [x.bfloat16(), (x > 0)], "%0 = input bf16\n%1 = input bool\n%2 = where.bf16 %1 %0 0\noutput %2"
+    yield [x.double(), x.long()], "%0 = input f64\n%1 = input i64\n%2 = add.f64 %0 %1\n%3 = sum.f64 %2\noutput %3"
+    yield [x.long(), x.int()], "%0 = input i64\n%1 = input i32\n%2 = maximum.i64 %0 %1\n%3 = amax.i64 %2\noutput %3"
+
+
+@pytest.mark.parametrize("capability", [80, 90])
+def test_sources_compile(capability, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    count = 0
+    for inputs, text in binaries(capability):
+        for fast in (False, True) if capability == 90 else (False,):
+            code = ops.pointwise_chain_binary(inputs, text, capability, fast)
+            assert bytes(code[:4].tolist()) == b"\x7fELF"
+            count += 1
+    assert count > 60
+
+
+def test_cache_on_disk(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    x, text = torch.randn(8, 64).bfloat16(), region("%1 = mul.{t} %0 0.4321")
+    first = ops.pointwise_chain_binary([x], text, 90)
+    file, = (tmp_path / "fusescope/kernels").iterdir()
+    whole, inode = file.read_bytes(), file.stat().st_ino
+
+    assert torch.equal(ops.pointwise_chain_binary([x], text, 90), first)
+    assert file.stat().st_ino == inode  # read, not written again
+
+    for damaged in (whole[:-7], whole[:200], b"", whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:], b"\x00" * len(whole)):
+        file.write_bytes(damaged)
+        assert torch.equal(ops.pointwise_chain_binary([x], text, 90), first)
+        assert file.read_bytes() == whole
+    assert [f.name for f in file.parent.iterdir()] == [file.name]
+    assert file.stat().st_mode & 0o077 == 0
+
+
+def test_cache_that_cannot_be_written(tmp_path, monkeypatch):
+    (tmp_path / "fusescope").write_text("a file where the folder should be")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert ops.pointwise_chain_binary([torch.randn(8)], region("%1 = mul.f32 %0 0.8765", 1, "f32"), 90).numel() > 0
+
+
+def together(count, work):
+    """Runs work(i) in many threads that start at the same time."""
+    start, failures = threading.Barrier(count), []
+
+    def run(i):
+        try:
+            start.wait()
+            work(i)
+        except Exception as e:  # reported by the thread that joins
+            failures.append(e)
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert not failures, failures[0]
+
+
+def test_many_threads_compile_at_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    x, found = torch.randn(8, 64), {}
+
+    def work(i):
+        found[i] = ops.pointwise_chain_binary([x], region(f"%1 = mul.f32 %0 0.{i % 3}7", 1, "f32"), 90)
+
+    together(9, work)
+    assert all(torch.equal(found[i], found[i % 3]) for i in range(9))
+    assert len(list((tmp_path / "fusescope/kernels").iterdir())) == 3
+
+
+def test_source_can_be_read():
+    text = ops.pointwise_chain_source([torch.randn(8, 64).bfloat16()] * 2, region(SWIGLU, 2))
+    assert "fusescope_region" in text and "silu(" in text and "#include" not in text
+
+
+# The C interface, for what the Torch operator does not offer: outputs with strides, in place, launch hints.
+
+
+class ChainTensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("size", ctypes.c_int64 * 8), ("stride", ctypes.c_int64 * 8),
+                ("dims", ctypes.c_int32), ("dtype", ctypes.c_int)]
+
+
+class ChainCall(ctypes.Structure):
+    _fields_ = [("chain", ctypes.c_void_p), ("inputs", ctypes.POINTER(ChainTensor)), ("outputs", ctypes.POINTER(ChainTensor)),
+                ("rounding", ctypes.c_int), ("threads", ctypes.c_int32), ("blocks_per_sm", ctypes.c_int32), ("variant", ctypes.c_int32)]
+
+
+def call_c(function, inputs, outputs, text, threads=0, variant=0, last=()):
+    library = ctypes.CDLL(LIBRARY)
+    library.fusescope_last_error.restype = ctypes.c_char_p
+
+    def tensors(many):
+        array = (ChainTensor * len(many))()
+        for c, t in zip(array, many):
+            c.data, c.dims, c.dtype = t.data_ptr(), t.dim(), list(NAMES).index(t.dtype)
+            c.size[:t.dim()], c.stride[:t.dim()] = t.shape, t.stride()
+        return array
+
+    handle = ctypes.c_void_p()
+    assert library.fusescope_pointwise_chain_create(text.encode(), ctypes.byref(handle)) == 0
+    call = ChainCall(handle, tensors(inputs), tensors(outputs), 0, threads, 0, variant)
+    status = getattr(library, function)(ctypes.byref(call), *last)
+    library.fusescope_pointwise_chain_destroy(handle)
+    if status != 0:
+        raise RuntimeError(library.fusescope_last_error().decode())
+
+
+def launch(inputs, outputs, text, **hint):
+    stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+    call_c("fusescope_pointwise_chain", inputs, outputs, text, last=(stream,), **hint)
+
+
+def test_refuses_outputs_that_cannot_be():
+    x, text = torch.randn(3, 4, 8), region("%1 = exp.f32 %0", 1, "f32")
+    for output, sentence in ((x[:1].expand(3, 4, 8), "its elements overlap"), (x[:, :, 1:], r"expected shape \[3, 4, 8\], found"),
+                             (x.double(), "expected f32, found f64")):
+        with pytest.raises(RuntimeError, match=sentence):
+            call_c("fusescope_pointwise_chain_prepare", [x], [output], text)
+
+
+@pytest.mark.gpu
+def test_outputs_with_strides_and_in_place():
+    x, y, weight = half(6, 5, 64), half(6, 5, 64), half(64)
+    want, normed = F.silu(x) * y, rms_norm(x, weight)
+    transposed = [t.permute(2, 0, 1) for t in (x, y, torch.empty_like(x))]
+    launch(transposed[:2], transposed[2:], region(SWIGLU, 2))
+    assert torch.equal(transposed[2].permute(1, 2, 0), want)
+    for wide, out in ((w := torch.full((6, 5, 200), 7.0, device="cuda").bfloat16(), w[..., 64:128]),
+                      (w := torch.full((6, 5, 128), 7.0, device="cuda").bfloat16(), w[..., ::2])):
+        launch([x, y], [out], region(SWIGLU, 2))
+        assert torch.equal(out, want) and int((wide == 7).sum()) >= wide.numel() - out.numel()
+        r = torch.empty(6, 5, 3, device="cuda")[..., 1:2]
+        launch([x, weight], [out, r], region(RMS_NORM, 2))
+        assert differing(out, normed[0]) <= 2e-3 and differing(r, normed[1]) <= 1
+    same = x.clone()
+    launch([same, y], [same], region(SWIGLU, 2))
+    assert torch.equal(same, want)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("threads", [0, 32, 96, 512])
+@pytest.mark.parametrize("variant", [-1, 0, 1, 2, 3, 8])
+def test_launch_hints(variant, threads):
+    for shape in ((300, 64), (70, 4000), (3000, 1024)):
+        x, y, weight = half(*shape), half(*shape), half(shape[-1])
+        out, r = torch.empty_like(x), torch.empty(shape[0], 1, device="cuda")
+        launch([x, y], [out], region(SWIGLU, 2), threads=threads, variant=variant)
+        assert torch.equal(out, F.silu(x) * y)
+        launch([x, weight], [out, r], region(RMS_NORM, 2), threads=threads, variant=variant)
+        assert differing(out, rms_norm(x, weight)[0]) <= 2e-3
+
+
+# Threads, streams, graphs, processes.
+
+
+@pytest.mark.gpu
+def test_many_threads_and_streams():
+    x = half(300, 1024)
+    torch.cuda.synchronize()
+
+    def work(i):
+        scale = 0.25 * (1 + i % 5)  # five regions, each wanted by several threads that find nothing compiled
+        text = region(f"%1 = silu.{{t}} %0\n%2 = mul.{{t}} %1 {scale}\n%3 = sum.f32 %2\noutput %2\noutput %3")
+        with torch.cuda.stream(torch.cuda.Stream()):
+            for _ in range(20):
+                out = chain([x], text)[0]
+            torch.cuda.current_stream().synchronize()
+            assert differing(out, F.silu(x) * scale) == 0
+
+    together(20, work)
+
+
+@pytest.mark.gpu
+def test_in_a_graph():
+    x, weight = half(64, 1024), half(1024)
+    want = chain([x, weight], region(RMS_NORM, 2))[0]  # compiled before the capture
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        out = chain([x, weight], region(RMS_NORM, 2))[0]
+    out.zero_()
+    graph.replay()
+    assert torch.equal(out, want)
+
+
+CHILD = """
+import sys, torch
+torch.ops.load_library(sys.argv[1])
+x = torch.arange(4096, device="cuda").view(64, 64).bfloat16()
+out, = torch.ops.fusescope.pointwise_chain([x], "%0 = input bf16; %1 = mul.bf16 %0 0.5; output %1")
+assert torch.equal(out, x * 0.5)
+"""
+
+
+@pytest.mark.gpu
+def test_cache_serves_the_next_process(tmp_path):
+    def run():
+        subprocess.run([sys.executable, "-c", CHILD, LIBRARY], check=True, env=dict(os.environ, XDG_CACHE_HOME=str(tmp_path)))
+
+    run()
+    file, = (tmp_path / "fusescope/kernels").iterdir()
+    whole, inode = file.read_bytes(), file.stat().st_ino
+    run()
+    assert file.stat().st_ino == inode
+    file.write_bytes(whole[:len(whole) // 2])
+    run()
+    assert file.read_bytes() == whole
