@@ -51,6 +51,26 @@ Result<std::int16_t> chooseStep(const TraceStore& trace, const std::string& want
     return noStep(numbersOf(trace.steps) + " (or last, all)", wanted, trace.path);
 }
 
+// Whether kernels may be missing: the file ended early, or reading stopped at a limit.
+bool isCut(const TraceStore& trace) {
+    return std::any_of(trace.problems.begin(), trace.problems.end(), [](const Problem& problem) {
+        return problem.kind == "truncated" || problem.kind == "too_many_events" || problem.kind == "file_changed";
+    });
+}
+
+// In a cut trace only steps that agree with another in their number of kernels, the most, are taken for whole. What
+// bounds the others cannot be told. The last one with the most kernels is the one to look at.
+void judgeCutSteps(Analysis& a, bool choose) {
+    std::uint32_t most = 0;
+    for (const StepStats& step : a.steps) most = std::max(most, step.kernels);
+    const auto has_most = [most](const StepStats& step) { return step.kernels == most; };
+    const bool agree = std::count_if(a.steps.begin(), a.steps.end(), has_most) > 1;
+    for (std::size_t i = 0; i < a.steps.size(); ++i) {
+        if (!agree || !has_most(a.steps[i])) a.steps[i].bound = StepBound::Unknown;
+        if (choose && has_most(a.steps[i])) a.step = static_cast<std::int16_t>(i);
+    }
+}
+
 Error cancelled() { return {ErrorCode::Cancelled, "the analysis to finish", "that it was cancelled", ""}; }
 
 Result<std::shared_ptr<Analysis>> run(TracePtr trace, GraphPtr graph, const AnalyzeOptions& options,
@@ -83,6 +103,7 @@ Result<std::shared_ptr<Analysis>> run(TracePtr trace, GraphPtr graph, const Anal
         progress.begin("computing costs");
         a.kernel_costs = costOfKernels(*a.trace, a.link);
         a.steps = stepStats(*a.trace);
+        if (isCut(*a.trace)) judgeCutSteps(a, a.step >= 0 && (options.step.empty() || options.step == "last"));
         fillKernelTable(a);
         fillOpTable(a);
         a.index = std::make_shared<const SliceIndex>(*a.trace);

@@ -27,7 +27,10 @@ std::string stepVerdict(const Analysis& a) {
     const std::string idle = formatDuration(step->gpu_idle_ns) + " of " + formatDuration(step->wall_ns) + " (" +
                              formatPercent(step->gpu_idle_ns / step->wall_ns) + ")";
     switch (step->bound) {
-    case StepBound::Unknown: break;
+    case StepBound::Unknown:
+        if (step->kernels > 0 && step->gpu_busy_ns > 0)
+            return "The trace is cut, and kernels of this step may be missing: what bounds it cannot be told.";
+        break;
     case StepBound::Kernels: return "Bound by the GPU's work: it is idle for " + idle + ".";
     case StepBound::Launches:
         return "Bound by the CPU's launches: the GPU is idle for " + idle + ", and for " +

@@ -121,8 +121,9 @@ void findSignals(const FusionInput& input, const std::vector<const Draft*>& draf
     }
     if (run >= 2)
         addSignal(finding, 2,
-                  std::to_string(run) + " memory-bound " + unit + "s in a row, none above " +
-                      formatSignificant(intensity, 2) + " FLOP/byte: " +
+                  std::to_string(run) + " memory-bound " + unit + "s in a row, " +
+                      (intensity > 0 ? "none above " + formatSignificant(intensity, 2) + " FLOP/byte: "
+                                     : std::string("by their names (their arithmetic is not known): ")) +
                       (finding.bytes_fused > 0 ? formatBytes(finding.bytes_now) + " a step through memory where " +
                                                      formatBytes(finding.bytes_fused) + " would do."
                                                : "each writes what the next reads."));

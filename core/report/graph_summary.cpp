@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
+#include <unordered_map>
 
 namespace fusescope {
 namespace {
@@ -33,14 +35,12 @@ std::string label(const ModuleTree& tree, ModuleId id, std::size_t depth, std::s
     return text;
 }
 
-ModuleId childNamed(const ModuleTree& tree, ModuleId parent, const std::string& name) {
-    for (const ModuleId child : tree.at(parent).children)
-        if (tree.at(child).name == name) return child;
-    return {};
-}
-
 // The rows below a row of alike modules: each child of the first, with its alike siblings and the same of the others.
 std::vector<std::vector<ModuleId>> childrenAlike(const ModuleTree& tree, const std::vector<ModuleId>& alike) {
+    // By name, once a parent: a module may have 100,000 children.
+    std::vector<std::unordered_map<std::string_view, ModuleId>> by_name(alike.size());
+    for (std::size_t i = 1; i < alike.size(); ++i)
+        for (const ModuleId child : tree.at(alike[i]).children) by_name[i].emplace(tree.at(child).name, child);
     std::vector<std::vector<ModuleId>> rows;
     for (const ModuleId child : tree.at(alike.front()).children) {
         const std::uint32_t fold = tree.at(child).fold_group;
@@ -49,11 +49,11 @@ std::vector<std::vector<ModuleId>> childrenAlike(const ModuleTree& tree, const s
             if (tree.folds[fold].members.front() != child) continue; // its representative stands for it
             siblings = tree.folds[fold].members;
         }
-        std::vector<ModuleId>& row = rows.emplace_back();
-        for (const ModuleId parent : alike)
+        std::vector<ModuleId>& row = rows.emplace_back(siblings);
+        for (std::size_t i = 1; i < alike.size(); ++i)
             for (const ModuleId sibling : siblings)
-                if (const ModuleId same = childNamed(tree, parent, tree.at(sibling).name); same.valid())
-                    row.push_back(same);
+                if (const auto same = by_name[i].find(tree.at(sibling).name); same != by_name[i].end())
+                    row.push_back(same->second);
     }
     return rows;
 }

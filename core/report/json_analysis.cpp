@@ -283,8 +283,13 @@ std::string analysisJson(const Analysis& a) {
     }
     w.endArray();
     range(w, "saving_us", a.plan.saving_ns);
-    w.member("step_us", us(a.plan.step_ns));
-    range(w, "predicted_step_us", a.plan.predicted_step_ns);
+    if (a.trace) {
+        w.member("step_us", us(a.plan.step_ns));
+        range(w, "predicted_step_us", a.plan.predicted_step_ns);
+    } else { // a graph alone has no step
+        w.key("step_us").null();
+        w.key("predicted_step_us").null();
+    }
     w.endObject();
     w.endObject();
     return std::move(w).take() + "\n";

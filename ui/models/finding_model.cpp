@@ -86,7 +86,9 @@ QString kernelsText(const Finding& finding) {
     };
     const QString now = count(finding.kernels_now), fused = count(finding.kernels_fused);
     if (finding.verdict == Verdict::AlreadyFused || now == fused)
-        return FindingModel::tr("%1× · %2 kernels").arg(finding.instances.size()).arg(now);
+        return (now == QLatin1String("1")
+                    ? FindingModel::tr("%1× · 1 kernel").arg(finding.instances.size())
+                    : FindingModel::tr("%1× · %2 kernels").arg(finding.instances.size()).arg(now));
     return FindingModel::tr("%1× · %2→%3 kernels").arg(finding.instances.size()).arg(now, fused);
 }
 

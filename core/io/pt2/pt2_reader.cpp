@@ -103,8 +103,9 @@ Result<GraphPtr> readGraph(const PaddedText& text, const std::string& at, const 
 
     GraphBuilder builder;
     if (graph.others > 0)
-        builder.problem("other models", "the archive holds " + std::to_string(graph.others) + " more models; only " +
-                                            graph.entry->name + " is shown");
+        builder.problem("other models", "the archive holds " + std::to_string(graph.others) + " more model" +
+                                            (graph.others == 1 ? "" : "s") + "; only " + graph.entry->name +
+                                            " is shown");
     std::int64_t major = kSchemaMajor;
     if (const auto version = member(root, "schema_version"))
         if (const auto number = member(*version, "major")) major = integer(*number).value_or(kSchemaMajor);

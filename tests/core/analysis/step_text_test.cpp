@@ -4,6 +4,7 @@
 #include "core/analysis/step_text.h"
 #include "core/trace/trace_builder.h"
 #include "sample.h"
+#include "tests/support/files.h"
 
 namespace fusescope::testing {
 namespace {
@@ -32,6 +33,22 @@ TEST(StepText, ALaunchBoundStepSaysSoWithItsLimit) {
          {"428 ms of 500 ms", "85.6%", "410 ms", "reduce-overhead", "no step gets shorter than the GPU's 72.0 ms"})
         EXPECT_TRUE(has(text, part)) << part << " in " << text;
     EXPECT_EQ(stepVerdict(Analysis{}), "");
+}
+
+// The sample cut off at nine tenths: both steps lack kernels (the file has 521 in each), which looks like idle time.
+TEST(StepText, ACutTraceIsNotCalledIdle) {
+    std::string bytes = test::readFile(kSampleTrace);
+    bytes.resize(bytes.size() * 9 / 10);
+    const test::TempDir folder;
+    const std::string path = folder.file("cut.json.gz");
+    test::writeFile(path, bytes);
+    const AnalysisPtr cut = analysed({path});
+    ASSERT_TRUE(cut);
+    ASSERT_EQ(cut->steps.size(), 2U);
+    EXPECT_LT(cut->steps[0].kernels, 521U);
+    EXPECT_LT(cut->steps[1].kernels, cut->steps[0].kernels);
+    EXPECT_EQ(cut->step, 0); // the one with more of its kernels
+    EXPECT_TRUE(has(stepVerdict(*cut), "The trace is cut")) << stepVerdict(*cut);
 }
 
 TEST(StepText, AllStepsAreTellApart) {
