@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// torch.ops.fusescope.add_rms_norm(x, residual, weight, eps, fast) -> (y, sum): CUDA, CPU (the fp64 reference), Meta and
-// Autograd.
+// torch.ops.fusescope.add_rms_norm(x, residual, weight, eps, fast) -> (y, sum): CUDA, CPU (the fp64 reference), Meta
+// and Autograd.
 #include "kernels/add_rms_norm/add_rms_norm.h"
 #include "kernels/add_rms_norm/add_rms_norm_ref.h"
 #include "kernels/common/torch_support.h"
@@ -22,12 +22,11 @@ Triple outputsOfForward(const Tensor& x, const Tensor& residual, const Tensor& w
     TORCH_CHECK(x.sym_sizes() == residual.sym_sizes() && x.scalar_type() == residual.scalar_type(),
                 "add_rms_norm: expected residual like x (", x.sym_sizes(), ", ", x.scalar_type(), "), found ",
                 residual.sym_sizes(), ", ", residual.scalar_type());
-    TORCH_CHECK(weight.dim() == 1 && weight.sym_size(0) == x.sym_size(-1),
-                "add_rms_norm: expected weight of shape [", x.sym_size(-1), "], found ", weight.sym_sizes());
+    TORCH_CHECK(weight.dim() == 1 && weight.sym_size(0) == x.sym_size(-1), "add_rms_norm: expected weight of shape [",
+                x.sym_size(-1), "], found ", weight.sym_sizes());
     c10::SymDimVector rows(x.sym_sizes().begin(), x.sym_sizes().end() - 1);
     return {at::empty_symint(x.sym_sizes(), x.options().dtype(promotedType(x, weight))),
-            at::empty_symint(x.sym_sizes(), x.options()),
-            at::empty_symint(rows, x.options().dtype(at::kFloat))};
+            at::empty_symint(x.sym_sizes(), x.options()), at::empty_symint(rows, x.options().dtype(at::kFloat))};
 }
 
 Pair outputsOfBackward(const Tensor& sum, const Tensor& weight) {
@@ -118,10 +117,10 @@ Triple callForward(const Tensor& x, const Tensor& residual, const Tensor& weight
 
 Pair callBackward(const Tensor& dy, const Tensor& dsum, const Tensor& sum, const Tensor& weight, const Tensor& rstd,
                   double eps, bool fast) {
-    static const auto op = c10::Dispatcher::singleton()
-                               .findSchemaOrThrow("fusescope::add_rms_norm_backward", "")
-                               .typed<Pair(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-                                           double, bool)>();
+    static const auto op =
+        c10::Dispatcher::singleton()
+            .findSchemaOrThrow("fusescope::add_rms_norm_backward", "")
+            .typed<Pair(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, double, bool)>();
     return op.call(dy, dsum, sum, weight, rstd, eps, fast);
 }
 

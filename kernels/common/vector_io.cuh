@@ -55,8 +55,8 @@ template <int N, class T> __device__ __forceinline__ Vec<T, N> loadShared(const 
     return v;
 }
 
-/// Stores in pieces of 16 bytes. Written in PTX, since the compiler sometimes splits the assignment of a uint4 into four
-/// stores of 4 bytes.
+/// Stores in pieces of 16 bytes. Written in PTX, since the compiler sometimes splits the assignment of a uint4 into
+/// four stores of 4 bytes.
 template <int N, class T> __device__ __forceinline__ void store(T* p, const Vec<T, N>& v) {
 #pragma unroll
     for (int i = 0; i < v.pieces; ++i) {
