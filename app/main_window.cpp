@@ -19,6 +19,7 @@
 #include <QStatusBar>
 #include <QStyleFactory>
 #include <QTabBar>
+#include <QTimer>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -123,7 +124,7 @@ void MainWindow::buildViews() {
     setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
     for (QDockWidget* d : {w_->model, w_->roofline, w_->findings, w_->timeline, w_->tables}) {
         // Tabs are formed after these signals, so look once the event loop is back.
-        const auto later = [this] { QMetaObject::invokeMethod(this, &MainWindow::trimTitles, Qt::QueuedConnection); };
+        const auto later = [this] { QTimer::singleShot(0, this, &MainWindow::trimTitles); };
         connect(d, &QDockWidget::dockLocationChanged, this, later);
         connect(d, &QDockWidget::topLevelChanged, this, later);
         connect(d, &QDockWidget::visibilityChanged, this, later);
@@ -155,7 +156,7 @@ void MainWindow::resetLayout() {
     resizeDocks({w_->roofline, w_->findings},
                 {std::clamp(wide * 24 / 100, 288, 560), std::clamp(wide * 25 / 100, 304, 520)}, Qt::Horizontal);
     resizeDocks({w_->timeline}, {height() * 36 / 100}, Qt::Vertical);
-    QMetaObject::invokeMethod(this, &MainWindow::trimTitles, Qt::QueuedConnection);
+    QTimer::singleShot(0, this, &MainWindow::trimTitles);
 }
 
 // A dock behind a tab is named by the tab: its own title would say it twice.

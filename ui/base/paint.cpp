@@ -35,7 +35,7 @@ struct TextKey {
 };
 struct TextKeyHash {
     std::size_t operator()(const TextKey& key) const noexcept {
-        const auto numbers = static_cast<std::size_t>(key.size * 4 + (key.bold ? 2 : 0) + (key.mono ? 1 : 0));
+        const auto numbers = static_cast<std::size_t>(key.size) * 4 + (key.bold ? 2U : 0U) + (key.mono ? 1U : 0U);
         return std::hash<std::string>{}(key.text) ^ (numbers * 0x9E3779B97F4A7C15U) ^
                (static_cast<std::size_t>(key.width) << 20U);
     }
@@ -107,14 +107,14 @@ public:
     void paint() {
         std::array<bool, 256> used{};
         const auto mark = [&](const auto& items) {
-            for (const auto& item : items) used[static_cast<std::size_t>(item.layer + 128)] = true;
+            for (const auto& item : items) used[static_cast<std::uint8_t>(item.layer + 128)] = true;
         };
         mark(list_.rects);
         mark(list_.lines);
         mark(list_.markers);
         mark(list_.texts);
         for (int layer = -128; layer < 128; ++layer) {
-            if (!used[static_cast<std::size_t>(layer + 128)]) continue;
+            if (!used[static_cast<std::uint8_t>(layer + 128)]) continue;
             pass(list_.rects, layer);
             pass(list_.lines, layer);
             pass(list_.markers, layer);

@@ -11,6 +11,6 @@ namespace fusescope {
 
 // Rich text; everything from the files is escaped.
 [[nodiscard]] QString nodeTip(const Analysis& analysis, const VisibleNode& node);
-[[nodiscard]] QString moduleTip(const Analysis& analysis, ModuleId module, std::uint32_t repeat);
+[[nodiscard]] QString moduleTip(const Analysis& analysis, ModuleId id, std::uint32_t repeat);
 
 } // namespace fusescope

@@ -26,7 +26,7 @@ void FilterProxy::sort(int column, Qt::SortOrder order) {
 }
 
 QVariant FilterProxy::headerData(int section, Qt::Orientation orientation, int role) const {
-    const QVariant title = QSortFilterProxyModel::headerData(section, orientation, role);
+    QVariant title = QSortFilterProxyModel::headerData(section, orientation, role);
     if (role != Qt::DisplayRole || orientation != Qt::Horizontal || section != sortColumn()) return title;
     const QString arrow = sortOrder() == Qt::DescendingOrder ? QStringLiteral(" ▾") : QStringLiteral(" ▴");
     return QString(title.toString() + arrow);

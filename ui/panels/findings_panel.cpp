@@ -220,7 +220,7 @@ struct FindingsPanel::Impl {
         if (was_hidden) split->setSizes({1000, 1000});
     }
 
-    void follow(const QUrl& url) {
+    void follow(const QUrl& url) const {
         const AnalysisPtr& analysis = session->analysis();
         if (!analysis) return;
         if (url.scheme() == QLatin1String("finding")) {

@@ -81,7 +81,7 @@ struct ModelPanel::Impl {
     }
 
     // Level by level, as far as a screen holds; folded layers open, so that one layer's blocks are seen.
-    void expandAtFirst() {
+    void expandAtFirst() const {
         std::vector<QModelIndex> level{model->index(0, 0)};
         int shown = 1;
         for (int depth = 0; depth < 5 && !level.empty(); ++depth) {
@@ -133,7 +133,7 @@ struct ModelPanel::Impl {
         following = false;
     }
 
-    void pickRow(const QModelIndex& index) {
+    void pickRow(const QModelIndex& index) const {
         const ModuleId module = model->moduleAt(proxy->mapToSource(index));
         if (!following && module.valid() && !extending()) session->pick({PickKind::Module, module.value});
     }

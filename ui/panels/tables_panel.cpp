@@ -97,7 +97,7 @@ struct TablesPanel::Impl {
         return t;
     }
 
-    void setWidths() {
+    void setWidths() const {
         const auto widths = [](QTableView* view, std::initializer_list<int> list) {
             int column = 0;
             for (const int width : list) view->setColumnWidth(column++, width);
@@ -135,7 +135,7 @@ struct TablesPanel::Impl {
         following = false;
     }
 
-    void selectRows(const Table& table, std::vector<int> rows, int current) {
+    void selectRows(const Table& table, std::vector<int> rows, int current) const {
         std::sort(rows.begin(), rows.end());
         rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
         QItemSelection chosen;

@@ -57,7 +57,7 @@ struct RooflinePanel::Impl {
         return tr("assumed: the trace names no known device");
     }
 
-    QLineSeries* addLine() {
+    QLineSeries* addLine() const {
         auto* line = new QLineSeries(chart);
         chart->addSeries(line);
         line->attachAxis(x);
@@ -146,7 +146,7 @@ struct RooflinePanel::Impl {
         showAnalysis();
     }
 
-    void placePlot() {
+    void placePlot() const {
         const QSizeF size = view->viewport()->size();
         chart->resize(size);
         chart->setPlotArea(QRectF(kLeft, kTop, std::max(40.0, size.width() - kLeft - kRight),

@@ -243,8 +243,8 @@ RooflineMarksItem::Taken RooflineMarksItem::paintRoofs(QPainter& painter) const 
         const QString words = QLatin1String("HBM ") + text(formatBandwidth(device.bandwidth_Bps));
         painter.drawText(QRectF(-120, -22, 240, 16), Qt::AlignHCenter | Qt::AlignVCenter, words);
         const double half = QFontMetricsF(painter.font()).horizontalAdvance(words) / 2;
-        for (double x = -half; x < half; x += 10) // small pieces: its own rectangle would be mostly empty
-            taken.hard.push_back(along.mapRect(QRectF(x, -22, 10, 16)));
+        for (int i = 0; 10 * i < 2 * half; ++i) // small pieces: its own rectangle would be mostly empty
+            taken.hard.push_back(along.mapRect(QRectF(10 * i - half, -22, 10, 16)));
         painter.restore();
     }
     // Keep off the slope.
@@ -283,7 +283,8 @@ RooflineMarksItem::Taken RooflineMarksItem::paintRoofs(QPainter& painter) const 
     const QString figure = QCoreApplication::translate("fusescope::RooflinePanel", "ridge %1 FLOP/byte")
                                .arg(text(formatSignificant(peak / device.bandwidth_Bps)));
     std::vector<QPointF> corners;
-    for (double y = area.bottom() - 20; y > ridge.y() + 8; y -= 18) {
+    for (int i = 0; area.bottom() - 20 - 18 * i > ridge.y() + 8; ++i) {
+        const double y = area.bottom() - 20 - 18 * i;
         corners.emplace_back(ridge.x() + 6, y);
         corners.emplace_back(ridge.x() - 6 - width(figure, false), y);
     }

@@ -55,7 +55,7 @@ public:
     void setAnalysis(AnalysisPtr analysis);
     [[nodiscard]] const std::vector<RooflineMark>& marks() const { return marks_; }
     // Index into marks of the one at a place on the chart, the smallest where several are; -1 = none.
-    [[nodiscard]] int markAt(QPointF place) const;
+    [[nodiscard]] int markAt(QPointF at) const;
     void setHovered(int mark);
     void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
 
@@ -73,8 +73,8 @@ private:
 };
 
 // "1 TFLOP/s", "0.01": labels of powers of ten (and of 2 and 5 between them when zoomed in).
-[[nodiscard]] QString rateLabel(double flops_per_s);
-[[nodiscard]] QString intensityLabel(double flop_per_byte);
+[[nodiscard]] QString rateLabel(double v);
+[[nodiscard]] QString intensityLabel(double v);
 // The lines of the tooltip of a mark, as rich text.
 [[nodiscard]] QString markTip(const Analysis& analysis, std::uint32_t op_row);
 
