@@ -13,12 +13,6 @@ __device__ __forceinline__ void copyAsync16(void* shared, const void* global) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
 }
 
-/// Starts the copy of 4 bytes.
-__device__ __forceinline__ void copyAsync4(void* shared, const void* global) {
-    uint32_t to = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(global) : "memory");
-}
-
 /// Closes the group of the copies started so far (it may be empty).
 __device__ __forceinline__ void commitCopies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 

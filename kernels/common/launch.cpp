@@ -28,8 +28,7 @@ FsStatus currentDevice(DeviceFacts& facts) {
         } wanted[] = {{&read.multiprocessors, cudaDevAttrMultiProcessorCount},
                       {&major, cudaDevAttrComputeCapabilityMajor},
                       {&minor, cudaDevAttrComputeCapabilityMinor},
-                      {&read.sharedPerBlock, cudaDevAttrMaxSharedMemoryPerBlockOptin},
-                      {&read.l2Bytes, cudaDevAttrL2CacheSize}};
+                      {&read.sharedPerBlock, cudaDevAttrMaxSharedMemoryPerBlockOptin}};
         for (const auto& w : wanted)
             if (FsStatus s = check(cudaDeviceGetAttribute(w.to, w.what, device), "cudaDeviceGetAttribute"); s != FS_OK)
                 return s;

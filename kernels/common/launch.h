@@ -13,7 +13,6 @@ struct DeviceFacts {
     int multiprocessors = 0;
     int computeCapability = 0; ///< 90 for 9.0
     int sharedPerBlock = 0;    ///< bytes a block may have after opting in
-    int l2Bytes = 0;
 };
 
 /// Facts of the current device, read once a device. FS_CUDA_ERROR without one.

@@ -60,7 +60,7 @@ def test_fp32_weight_promotes(device, dtype):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", DTYPES[:2])  # in fp32 the order of the sum alone moves most last bits: test_values
 @pytest.mark.parametrize("shape", [(64, 4096), (4096, 128), (100, 1000), (31, 5120)])
 def test_rounds_as_the_framework(shape, dtype):
     """Bit for bit, but where the order of the fp32 sum moves rstd by its last bit and a rounding with it."""
@@ -68,7 +68,7 @@ def test_rounds_as_the_framework(shape, dtype):
     x, weight = x.requires_grad_(), weight.requires_grad_()
     dy = torch.randn(shape, device="cuda").to(dtype)
     ours, theirs = ops.rms_norm(x, weight), eager(x, weight)
-    limit = 2e-3 if dtype != torch.float32 else 1.0
+    limit = 2e-3
     assert differing(ours, theirs) <= limit
     dx = torch.autograd.grad(ours, x, dy)[0], torch.autograd.grad(theirs, x, dy)[0]
     assert differing(*dx) <= 10 * limit
