@@ -13,6 +13,19 @@ __device__ __forceinline__ void copyAsync16(void* shared, const void* global) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
 }
 
+/// The same when `inside`; else the shared memory becomes zero and nothing is read.
+__device__ __forceinline__ void copyAsync16(void* shared, const void* global, bool inside) {
+    uint32_t to = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(global), "r"(inside ? 16 : 0)
+                 : "memory");
+}
+
+/// 4 bytes, through L1.
+__device__ __forceinline__ void copyAsync4(void* shared, const void* global, bool inside) {
+    uint32_t to = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(global), "r"(inside ? 4 : 0) : "memory");
+}
+
 /// Closes the group of the copies started so far (it may be empty).
 __device__ __forceinline__ void commitCopies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int blockOfTokens = 1024, blockOfElements = 256;
 
-/// Sum over a block of 1024; thread 0 gets it, in an order that never changes.
+/// Sum over a block of 1024, in an order that never changes.
 template <class N> __device__ N sumOfBlock(N v) {
     __shared__ N scratch[blockOfTokens];
     scratch[threadIdx.x] = v;
@@ -17,6 +17,7 @@ template <class N> __device__ N sumOfBlock(N v) {
         __syncthreads();
         if (int(threadIdx.x) < half) scratch[threadIdx.x] += scratch[threadIdx.x + half];
     }
+    __syncthreads();
     const N sum = scratch[0];
     __syncthreads();
     return sum;

@@ -2,6 +2,7 @@
 // Backward of qk_norm_rope: the rotation's transpose and the norm's backward in one pass over the gradient and x. A
 // persistent grid, shared out between q and k by their work; a block keeps the sums for its weight's gradient in
 // registers, a second kernel adds the blocks' sums.
+#include "kernels/common/async_copy.cuh"
 #include "kernels/common/checks.h"
 #include "kernels/common/column_sums.cuh"
 #include "kernels/common/error.h"
@@ -39,11 +40,12 @@ template <class T> struct Arguments {
     float inverseHeadDim;
 };
 
-constexpr int threads = 256, blocksPerSm = 2;
+constexpr int threads = 256, blocksPerSm = 3;
 
-/// Heads of a token that a group of lanes has under way at once: what is waited for is the chain from a load to the sum
-/// over a head, so several chains side by side count for more than several blocks.
-constexpr int inFlight = 4;
+/// Heads of a group of lanes that are in shared memory or on their way there: the copies run ahead of the arithmetic,
+/// whose chain from a load to the sum over a head would else leave the bus idle.
+constexpr int stages = 4;
+constexpr int sharedBytes = stages * threads * (2 * 16 + 4);
 
 template <class T, int N> __device__ __forceinline__ Vec<T, N> shuffled(const Vec<T, N>& v, int distance) {
     Vec<T, N> out;
@@ -76,7 +78,10 @@ template <class T, int N> __device__ __forceinline__ Vec<T, N> negated(Vec<T, N>
 template <class T, int Lanes, bool Once>
 __global__ void __launch_bounds__(threads, blocksPerSm) qkNormRopeBackward(const __grid_constant__ Arguments<T> a) {
     constexpr int n = vecWidth<T>, groups = threads / Lanes;
-    __shared__ float sums[groups][Lanes * n];
+    extern __shared__ uint4 shared[];
+    // A thread reads only what it copied itself.
+    auto ring = reinterpret_cast<uint4(*)[2][threads]>(shared);                           // [stage][dy, x][thread]
+    auto ringOfRstd = reinterpret_cast<float(*)[threads]>(shared + stages * 2 * threads); // [stage][thread]
     const bool second = int(blockIdx.x) >= a.part[0].blocks;
     const Part<T>& p = a.part[second];
     const int block = int(blockIdx.x) - (second ? a.part[0].blocks : 0);
@@ -87,84 +92,118 @@ __global__ void __launch_bounds__(threads, blocksPerSm) qkNormRopeBackward(const
     float dweight[n] = {};
 
     const int64_t dyStep = slots * p.dy.headStride, xStep = slots * p.x.headStride, dxStep = slots * p.dx.headStride;
-    // The bounds of both loops are the same for all lanes of a warp: the shuffles need them all.
     const int64_t step = int64_t(p.blocks) * tokensOfBlock;
+
+    // What is copied next.
+    int64_t tokenAhead = int64_t(block) * tokensOfBlock + group / slots;
+    int headAhead = slot;
+    const T *dyAhead = p.dy.data, *xAhead = p.x.data;
+    const float* rstdAhead = p.rstd;
+    auto startAhead = [&] {
+        headAhead = slot;
+        if (tokenAhead >= a.tokens) return;
+        int64_t batch, place;
+        splitToken(tokenAhead, a.tokensOfBatch, batch, place);
+        dyAhead = p.dy.token(batch, place) + slot * p.dy.headStride + column;
+        xAhead = p.x.token(batch, place) + slot * p.x.headStride + column;
+        rstdAhead = p.rstd + tokenAhead * p.heads + slot;
+    };
+    auto copyNext = [&](int stage) {
+        // A head that is not there is zero and adds nothing; a branch would part the lanes' ways.
+        const bool inside = tokenAhead < a.tokens && headAhead < p.heads;
+        copyAsync16(&ring[stage][0][threadIdx.x], dyAhead, inside);
+        copyAsync16(&ring[stage][1][threadIdx.x], xAhead, inside);
+        copyAsync4(&ringOfRstd[stage][threadIdx.x], rstdAhead, inside);
+        commitCopies();
+        headAhead += slots;
+        dyAhead += dyStep;
+        xAhead += xStep;
+        rstdAhead += slots;
+        if (headAhead - slot < p.heads) return;
+        tokenAhead += step;
+        startAhead();
+    };
+    // The tables of a token are asked for one token ahead.
+    Vec<T, n> cosAhead{}, sinAhead{};
+    auto loadTables = [&](int64_t token) {
+        if (token >= a.tokens) return;
+        int64_t batch, place;
+        splitToken(token, a.tokensOfBatch, batch, place);
+        const int64_t table = a.rotary.token(batch, place) + column;
+        cosAhead = loadShared<n>(a.rotary.cos + table);
+        sinAhead = loadShared<n>(a.rotary.sin + table);
+    };
+
+    loadTables(tokenAhead);
+    startAhead();
+#pragma unroll
+    for (int s = 0; s < stages - 1; ++s) copyNext(s);
+
+    int stage = 0;
+    // The bounds of both loops are the same for all lanes of a warp: the shuffles need them all.
     for (int64_t tile = int64_t(block) * tokensOfBlock; tile < a.tokens; tile += step) {
         const int64_t token = tile + group / slots;
         const bool tokenInside = token < a.tokens;
         int64_t batch, place;
         splitToken(tokenInside ? token : 0, a.tokensOfBatch, batch, place);
-        const T* dyHead = p.dy.token(batch, place) + slot * p.dy.headStride + column;
-        const T* xHead = p.x.token(batch, place) + slot * p.x.headStride + column;
         T* dxHead = p.dx.token(batch, place) + slot * p.dx.headStride + column;
-        const float* rstd = p.rstd + (tokenInside ? token : 0) * p.heads;
-        const int64_t table = a.rotary.token(batch, place) + column;
-        const Vec<T, n> cos = loadShared<n>(a.rotary.cos + table);
-        Vec<T, n> sin = loadShared<n>(a.rotary.sin + table);
+        const Vec<T, n> cos = cosAhead;
         // The upper half subtracts what the lower half's lane sends: then that one sends it negated.
-        if (lower) sin = negated(sin);
+        const Vec<T, n> sin = lower ? negated(sinAhead) : sinAhead;
+        loadTables(token + step);
 
-        for (int first = slot; first - slot < p.heads; first += slots * inFlight, dyHead += inFlight * dyStep,
-                 xHead += inFlight * xStep, dxHead += inFlight * dxStep) {
-            Vec<T, n> dy[inFlight], x[inFlight];
-            float r[inFlight];
-            bool inside[inFlight];
+        for (int head = slot; head - slot < p.heads; head += slots, dxHead += dxStep) {
+            copyNext((stage + stages - 1) % stages);
+            waitCopies<stages - 1>();
+            Vec<T, n> dy, x;
+            dy.piece(0) = ring[stage][0][threadIdx.x];
+            x.piece(0) = ring[stage][1][threadIdx.x];
+            const float r = ringOfRstd[stage][threadIdx.x];
+            stage = (stage + 1) % stages;
+
+            // The gradient of what the norm made, d, then times the weight, g.
+            float d[n], g[n], dot = 0.f;
+            if constexpr (Once) {
 #pragma unroll
-            for (int u = 0; u < inFlight; ++u) {
-                // A head that is not there is zero and adds nothing; a branch would part the lanes' ways.
-                const int head = first + u * slots;
-                inside[u] = tokenInside && head < p.heads;
-                dy[u] = x[u] = Vec<T, n>{};
-                r[u] = 0.f;
-                if (inside[u]) {
-                    dy[u] = loadOnce<n>(dyHead + u * dyStep);
-                    x[u] = loadOnce<n>(xHead + u * xStep);
-                    r[u] = __ldg(rstd + head);
+                for (int i = 0; i < n; ++i) {
+                    const float e = toFloat(dy.e[i]);
+                    const float cross = __shfl_xor_sync(0xffffffffu, e * toFloat(sin.e[i]), Lanes / 2);
+                    d[i] = e * toFloat(cos.e[i]) + cross;
+                    g[i] = d[i] * toFloat(weight.e[i]);
                 }
+            } else {
+                const Vec<T, n> straight = multiply(dy, cos);
+                const Vec<T, n> cross = shuffled(multiply(dy, sin), Lanes / 2);
+                dy = add(straight, cross);
+                unpack(multiply(dy, weight), g);
             }
+            float fx[n];
+            unpack(x, fx);
 #pragma unroll
-            for (int u = 0; u < inFlight; ++u) {
-                // The gradient of what the norm made, d, then times the weight, g.
-                float d[n], g[n], dot = 0.f;
-                if constexpr (Once) {
+            for (int i = 0; i < n; ++i) dot += g[i] * fx[i];
+            dot = sumLanes<Lanes>(dot);
+            if constexpr (Once) {
 #pragma unroll
-                    for (int i = 0; i < n; ++i) {
-                        const float e = toFloat(dy[u].e[i]);
-                        const float cross = __shfl_xor_sync(0xffffffffu, e * toFloat(sin.e[i]), Lanes / 2);
-                        d[i] = e * toFloat(cos.e[i]) + cross;
-                        g[i] = d[i] * toFloat(weight.e[i]);
-                    }
-                } else {
-                    const Vec<T, n> straight = multiply(dy[u], cos);
-                    const Vec<T, n> cross = shuffled(multiply(dy[u], sin), Lanes / 2);
-                    dy[u] = add(straight, cross);
-                    unpack(multiply(dy[u], weight), g);
-                }
-                float fx[n];
-                unpack(x[u], fx);
+                for (int i = 0; i < n; ++i) dweight[i] += d[i] * (fx[i] * r);
+            } else {
+                float h[n];
 #pragma unroll
-                for (int i = 0; i < n; ++i) dot += g[i] * fx[i];
-                dot = sumLanes<Lanes>(dot);
-                if constexpr (Once) {
+                for (int i = 0; i < n; ++i) h[i] = fx[i] * r;
+                unpack(multiply(dy, packed<T>(h)), d);
 #pragma unroll
-                    for (int i = 0; i < n; ++i) dweight[i] += d[i] * (fx[i] * r[u]);
-                } else {
-                    float h[n];
-#pragma unroll
-                    for (int i = 0; i < n; ++i) h[i] = fx[i] * r[u];
-                    unpack(multiply(dy[u], packed<T>(h)), d);
-#pragma unroll
-                    for (int i = 0; i < n; ++i) dweight[i] += d[i];
-                }
-                const float c = -dot * r[u] * r[u] * r[u] * a.inverseHeadDim;
-#pragma unroll
-                for (int i = 0; i < n; ++i) g[i] = g[i] * r[u] + fx[i] * c;
-                if (inside[u]) store<n>(dxHead + u * dxStep, packed<T>(g));
+                for (int i = 0; i < n; ++i) dweight[i] += d[i];
             }
+            const float c = -dot * r * r * r * a.inverseHeadDim;
+#pragma unroll
+            for (int i = 0; i < n; ++i) g[i] = g[i] * r + fx[i] * c;
+            if (tokenInside && head < p.heads) store<n>(dxHead, packed<T>(g));
         }
     }
 
     if (!p.dweight) return;
+    waitCopies<0>();
+    __syncthreads();
+    auto sums = reinterpret_cast<float(*)[Lanes * n]>(shared); // [group], where the heads were
 #pragma unroll
     for (int i = 0; i < n; ++i) sums[group][column + i] = dweight[i];
     __syncthreads();
@@ -226,6 +265,8 @@ __global__ void __launch_bounds__(32) qkNormRopeBackwardPlain(const __grid_const
     }
 }
 
+static_assert(sharedBytes <= 48 * 1024 && sharedBytes >= threads * 16 * 2); // no opting in; room for the sums of fp32
+
 /// sumColumns() of q's and k's partial sums in one launch.
 template <class T> __global__ void __launch_bounds__(512) sumWeightGradients(const __grid_constant__ Arguments<T> a) {
     __shared__ float scratch[columnSumLanes][columnSumColumns];
@@ -247,6 +288,24 @@ struct Plan {
     int blocks[2] = {0, 0};
 };
 
+/// How many heads of a token to work on side by side, so that the block with the most to do has the least: one by one
+/// costs little for a token's tables, but leaves blocks idle in the last round. `tiles` becomes what there is for
+/// blocks to do.
+int bestSlots(int64_t tokens, int64_t heads, int groups, int64_t blocks, int64_t& tiles) {
+    constexpr double startOfToken = 0.25; // in heads
+    int best = 1;
+    double least = 0;
+    for (int slots = 1; slots <= groups; slots *= 2) {
+        const int64_t n = (tokens * slots + groups - 1) / groups, rounds = (n + blocks - 1) / blocks;
+        const double cost = double(rounds) * (double((heads + slots - 1) / slots) + startOfToken);
+        if (slots > 1 && cost >= least) continue;
+        least = cost;
+        best = slots;
+        tiles = n;
+    }
+    return best;
+}
+
 template <class T> Plan planFor(const FsQkNormRopeBackward& c, const DeviceFacts& device) {
     const HeadShape shape{c.batch, c.tokens, c.head_dim};
     auto aligned = [&](const FsHeads& dy, const FsHeads& x, const FsHeads& dx, const void* weight) {
@@ -263,21 +322,15 @@ template <class T> Plan planFor(const FsQkNormRopeBackward& c, const DeviceFacts
     const int perSm = c.hint.blocks_per_sm > 0 ? c.hint.blocks_per_sm : plan.lanes ? blocksPerSm : 32;
     const int64_t grid = std::max<int64_t>(2, int64_t(device.multiprocessors) * perSm);
     const int64_t heads[2] = {c.q.heads, c.k.heads};
-    int64_t tiles[2] = {rows[0], rows[1]};
+    const double share = rows[0] + rows[1] ? double(rows[0]) / double(rows[0] + rows[1]) : 0.0;
+    const int64_t ofQ = std::clamp<int64_t>(int64_t(share * double(grid) + 0.5), rows[0] > 0, grid - (rows[1] > 0));
+    const int64_t most[2] = {ofQ, grid - ofQ};
     for (int w = 0; w < 2; ++w) {
-        if (plan.lanes == 0 || rows[w] == 0) continue;
-        const int groups = threads / plan.lanes;
-        int& slots = plan.slots[w];
-        while (slots * inFlight < heads[w] && slots < groups) slots *= 2;
-        // Few tokens: their heads side by side, so that there is work for every block.
-        while (slots < heads[w] && slots < groups && tokens * slots < grid * groups) slots *= 2;
-        tiles[w] = (tokens * slots + groups - 1) / groups;
+        int64_t tiles = rows[w];
+        if (plan.lanes > 0 && rows[w] > 0)
+            plan.slots[w] = bestSlots(tokens, heads[w], threads / plan.lanes, most[w], tiles);
+        plan.blocks[w] = int(std::min(most[w], tiles));
     }
-    if (tiles[0] + tiles[1] == 0) return plan;
-    const double share = double(rows[0]) / double(rows[0] + rows[1]);
-    const int64_t ofQ = std::clamp<int64_t>(int64_t(share * double(grid) + 0.5), tiles[0] > 0, grid - (tiles[1] > 0));
-    plan.blocks[0] = int(std::min(ofQ, tiles[0]));
-    plan.blocks[1] = int(std::min(grid - ofQ, tiles[1]));
     return plan;
 }
 
@@ -320,7 +373,7 @@ FsStatus launch(const FsQkNormRopeBackward& c, const Plan& plan, float* partial,
     if (grid > 0 && plan.lanes > 0) {
         const FsStatus s = withLanes<T>(plan.lanes / 2, [&](auto half) {
             constexpr int lanes = 2 * decltype(half)::value;
-            if constexpr (lanes <= 32) qkNormRopeBackward<T, lanes, Once><<<grid, threads, 0, stream>>>(a);
+            if constexpr (lanes <= 32) qkNormRopeBackward<T, lanes, Once><<<grid, threads, sharedBytes, stream>>>(a);
             return checkLaunch("qk_norm_rope backward");
         });
         if (s != FS_OK) return s;

@@ -8,16 +8,20 @@ RELATIVE = {torch.float32: 2e-6, torch.float16: 1.5e-3, torch.bfloat16: 1e-2}
 
 def relative_error(out, ref, scale=0.0):
     """||out - ref|| / max(||ref||, scale) in fp64; infinite when out has a value that ref has not (NaN, Inf)."""
-    out, ref = out.detach().double().cpu(), ref.detach().double().cpu()
+    out = out.detach().double()
+    ref = ref.detach().double().to(out.device)
     assert out.shape == ref.shape, (out.shape, ref.shape)
-    finite = torch.isfinite(ref)
-    same = (out == ref) | (torch.isnan(out) & torch.isnan(ref))
-    if not bool((finite | same).all()) or not bool(torch.isfinite(out[finite]).all()):
-        return float("inf")
     if ref.numel() == 0:
         return 0.0
-    norm = max(float(ref[finite].norm()), float(scale))
-    return float((out[finite] - ref[finite]).norm()) / (norm if norm > 0 else 1.0)
+    finite = torch.isfinite(ref)
+    good = torch.where(finite, torch.isfinite(out), (out == ref) | (torch.isnan(out) & torch.isnan(ref))).all()
+    norm = torch.where(finite, ref, 0.0).norm()
+    distance = torch.where(finite, out - ref, 0.0).norm()
+    good, norm, distance = torch.stack([good.double(), norm, distance]).tolist()  # one wait for the device
+    if not good:
+        return float("inf")
+    norm = max(norm, float(scale))
+    return distance / (norm if norm > 0 else 1.0)
 
 
 def assert_close(out, ref, dtype=None, factor=1.0, name="result", scale=0.0):

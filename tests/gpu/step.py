@@ -24,7 +24,7 @@ import swap_qwen3
 
 LIBRARY = os.environ.get("FUSESCOPE_KERNELS_LIBRARY") or str(
     pathlib.Path(__file__).resolve().parents[2] / "build/kernels/bin/libfusescope_kernels.so")
-ALL = ("rms_norm", "add_rms_norm", "qk_norm_rope", "swiglu", "linear_cross_entropy")
+ALL = ("rms_norm", "add_rms_norm", "qk_norm_rope", "swiglu", "qkv_projection", "gate_up_projection", "linear_cross_entropy")
 
 
 def build(layers, seed=0):

@@ -10,7 +10,8 @@ import torch
 import torch.nn.functional as F
 from transformers.models.qwen3 import modeling_qwen3 as qwen3
 
-FUSIONS = ("rms_norm", "add_rms_norm", "qk_norm_rope", "rope", "swiglu", "linear_cross_entropy")
+FUSIONS = ("rms_norm", "add_rms_norm", "qk_norm_rope", "rope", "swiglu", "qkv_projection", "gate_up_projection",
+           "linear_cross_entropy")
 
 
 def swap(model, fusions, fast=False, loss_mode="auto"):
@@ -24,15 +25,25 @@ def swap(model, fusions, fast=False, loss_mode="auto"):
         return ops.rms_norm(x, self.weight, self.variance_epsilon, fast)
 
     def mlp(self, x):
+        if "gate_up_projection" in fusions:
+            packed = ops.packed_projection(x, [self.gate_proj.weight, self.up_proj.weight])
+            if "swiglu" in fusions:
+                return self.down_proj(ops.swiglu_packed(packed, fast))
+            gate, up = packed.chunk(2, -1)
+            return self.down_proj(self.act_fn(gate) * up)
         return self.down_proj(ops.swiglu(self.gate_proj(x), self.up_proj(x), fast))
 
     for module in model.modules():
         if "rms_norm" in fusions and isinstance(module, qwen3.Qwen3RMSNorm):
             module.forward = types.MethodType(norm, module)
-        if "swiglu" in fusions and isinstance(module, qwen3.Qwen3MLP):
+        if {"swiglu", "gate_up_projection"} & set(fusions) and isinstance(module, qwen3.Qwen3MLP):
+            if "gate_up_projection" in fusions:
+                _side_by_side(module.gate_proj, module.up_proj)
             module.forward = types.MethodType(mlp, module)
-        if ("qk_norm_rope" in fusions or "rope" in fusions) and isinstance(module, qwen3.Qwen3Attention):
-            module.forward = types.MethodType(_attention("qk_norm_rope" in fusions, fast), module)
+        if {"qk_norm_rope", "rope", "qkv_projection"} & set(fusions) and isinstance(module, qwen3.Qwen3Attention):
+            if "qkv_projection" in fusions:
+                _side_by_side(module.q_proj, module.k_proj, module.v_proj)
+            module.forward = types.MethodType(_attention(fusions, fast), module)
     if "add_rms_norm" in fusions:
         model.model.forward = types.MethodType(_layers_with_residual(fast), model.model)
     if "linear_cross_entropy" in fusions:
@@ -40,20 +51,36 @@ def swap(model, fusions, fast=False, loss_mode="auto"):
     return model
 
 
-def _attention(with_norm, fast):
+def _side_by_side(*layers):
+    """The layers' weights become rows of one tensor, so that one product covers them; they stay parameters apart."""
+    if any(layer.bias is not None for layer in layers):
+        raise ValueError("expected projections without bias")
+    merged, row = torch.cat([layer.weight.detach() for layer in layers]), 0
+    for layer in layers:
+        layer.weight.data = merged[row:row + layer.out_features]
+        row += layer.out_features
+
+
+def _attention(fusions, fast):
     ops = torch.ops.fusescope
 
     def forward(self, hidden_states, position_embeddings, attention_mask=None, past_key_values=None, **kwargs):
         shape = (*hidden_states.shape[:-1], -1, self.head_dim)
-        q, k = self.q_proj(hidden_states).view(shape), self.k_proj(hidden_states).view(shape)
-        v = self.v_proj(hidden_states).view(shape).transpose(1, 2)
+        layers = self.q_proj, self.k_proj, self.v_proj
+        if "qkv_projection" in fusions:
+            projected = ops.qkv_projection_separate(hidden_states, *(layer.weight for layer in layers))
+        else:
+            projected = [layer(hidden_states) for layer in layers]
+        q, k, v = (t.view(shape) for t in projected)
+        v = v.transpose(1, 2)
         cos, sin = position_embeddings
-        if with_norm:
+        if "qk_norm_rope" in fusions:
             q, k = ops.qk_norm_rope(q, k, self.q_norm.weight, self.k_norm.weight, cos, sin,
                                     self.q_norm.variance_epsilon, fast)
             q, k = q.transpose(1, 2), k.transpose(1, 2)
         else:
-            q, k = ops.rope(self.q_norm(q).transpose(1, 2), self.k_norm(k).transpose(1, 2), cos, sin, 1, fast)
+            rope = ops.rope if "rope" in fusions else lambda *a: qwen3.apply_rotary_pos_emb(*a[:4])
+            q, k = rope(self.q_norm(q).transpose(1, 2), self.k_norm(k).transpose(1, 2), cos, sin, 1, fast)
         if past_key_values is not None:
             k, v = past_key_values.update(k, v, self.layer_idx)
         attend = qwen3.ALL_ATTENTION_FUNCTIONS.get_interface(self.config._attn_implementation,

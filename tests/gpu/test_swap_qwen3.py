@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small transformers Qwen3 with the operators swapped in gives the loss and the gradients of the model as it was."""
+import copy
+
+import pytest
+import torch
+
+transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+import swap_qwen3  # noqa: E402  (needs transformers)
+
+EVERYTHING = tuple(f for f in swap_qwen3.FUSIONS if f != "rope")  # qk_norm_rope holds it
+
+
+def small_model(device):
+    config = transformers.Qwen3Config(
+        hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+        head_dim=64, vocab_size=120, tie_word_embeddings=False, use_cache=False, attn_implementation="sdpa")
+    return transformers.Qwen3ForCausalLM(config).to(device).train()
+
+
+def loss_and_gradients(model, ids):
+    model.zero_grad()
+    loss = model(input_ids=ids, labels=ids).loss
+    loss.backward()
+    return loss.detach(), {name: p.grad.clone() for name, p in model.named_parameters()}
+
+
+@pytest.mark.parametrize("fusions", [(f,) for f in swap_qwen3.FUSIONS] + [EVERYTHING],
+                         ids=lambda f: "everything" if len(f) > 1 else f[0])
+def test_loss_and_gradients_stay(device, fusions):
+    model = small_model(device)
+    ids = torch.randint(0, 120, (2, 17), device=device)
+    before = copy.deepcopy(model.state_dict())
+    loss, gradients = loss_and_gradients(model, ids)
+    swap_qwen3.swap(model, fusions)
+    for name, value in model.state_dict().items():
+        assert torch.equal(value, before[name]), name
+    fused_loss, fused = loss_and_gradients(model, ids)
+    torch.testing.assert_close(fused_loss, loss, rtol=1e-5, atol=1e-6)
+    for name, gradient in gradients.items():
+        torch.testing.assert_close(fused[name], gradient, rtol=1e-3, atol=1e-5, msg=lambda m, n=name: f"{n}: {m}")
+
+
+def test_an_optimizer_made_before_still_steps(device):
+    model = small_model(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+    swap_qwen3.swap(model, EVERYTHING)
+    ids = torch.randint(0, 120, (1, 9), device=device)
+    loss, _ = loss_and_gradients(model, ids)
+    optimizer.step()
+    assert loss_and_gradients(model, ids)[0] < loss
+
+
+def test_refuses_an_unknown_fusion():
+    with pytest.raises(ValueError, match="expected some of"):
+        swap_qwen3.swap(torch.nn.Module(), ("rms_norm", "norms"))
