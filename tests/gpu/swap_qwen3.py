@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from transformers.models.qwen3 import modeling_qwen3 as qwen3
 
-FUSIONS = ("rms_norm", "add_rms_norm", "qk_norm_rope", "rope", "swiglu", "linear_cross_entropy")
+FUSIONS = ("rms_norm", "add_rms_norm", "qk_norm_rope", "rope", "attention", "swiglu", "linear_cross_entropy")
 
 
 def swap(model, fusions, fast=False, loss_mode="auto"):
@@ -31,8 +31,8 @@ def swap(model, fusions, fast=False, loss_mode="auto"):
             module.forward = types.MethodType(norm, module)
         if "swiglu" in fusions and isinstance(module, qwen3.Qwen3MLP):
             module.forward = types.MethodType(mlp, module)
-        if ("qk_norm_rope" in fusions or "rope" in fusions) and isinstance(module, qwen3.Qwen3Attention):
-            module.forward = types.MethodType(_attention("qk_norm_rope" in fusions, fast), module)
+        if {"qk_norm_rope", "rope", "attention"} & set(fusions) and isinstance(module, qwen3.Qwen3Attention):
+            module.forward = types.MethodType(_attention(fusions, fast), module)
     if "add_rms_norm" in fusions:
         model.model.forward = types.MethodType(_layers_with_residual(fast), model.model)
     if "linear_cross_entropy" in fusions:
@@ -40,7 +40,15 @@ def swap(model, fusions, fast=False, loss_mode="auto"):
     return model
 
 
-def _attention(with_norm, fast):
+def _attend(module, q, k, v, mask, scaling, **_):
+    """As transformers' attention functions: without a mask the model is causal, and a single query sees every key."""
+    if mask is not None and mask.dim() != 4:
+        raise ValueError("attention: expected the mask of the sdpa or eager attention, with four dimensions")
+    causal = mask is None and module.is_causal and q.shape[2] > 1
+    return torch.ops.fusescope.attention(q, k, v, mask, causal, scaling).transpose(1, 2), None
+
+
+def _attention(fusions, fast):
     ops = torch.ops.fusescope
 
     def forward(self, hidden_states, position_embeddings, attention_mask=None, past_key_values=None, **kwargs):
@@ -48,16 +56,17 @@ def _attention(with_norm, fast):
         q, k = self.q_proj(hidden_states).view(shape), self.k_proj(hidden_states).view(shape)
         v = self.v_proj(hidden_states).view(shape).transpose(1, 2)
         cos, sin = position_embeddings
-        if with_norm:
+        if "qk_norm_rope" in fusions:
             q, k = ops.qk_norm_rope(q, k, self.q_norm.weight, self.k_norm.weight, cos, sin,
                                     self.q_norm.variance_epsilon, fast)
             q, k = q.transpose(1, 2), k.transpose(1, 2)
         else:
-            q, k = ops.rope(self.q_norm(q).transpose(1, 2), self.k_norm(k).transpose(1, 2), cos, sin, 1, fast)
+            q, k = self.q_norm(q).transpose(1, 2), self.k_norm(k).transpose(1, 2)
+            q, k = ops.rope(q, k, cos, sin, 1, fast) if "rope" in fusions else qwen3.apply_rotary_pos_emb(q, k, cos, sin)
         if past_key_values is not None:
             k, v = past_key_values.update(k, v, self.layer_idx)
-        attend = qwen3.ALL_ATTENTION_FUNCTIONS.get_interface(self.config._attn_implementation,
-                                                             qwen3.eager_attention_forward)
+        attend = _attend if "attention" in fusions else qwen3.ALL_ATTENTION_FUNCTIONS.get_interface(
+            self.config._attn_implementation, qwen3.eager_attention_forward)
         out, weights = attend(self, q, k, v, attention_mask, dropout=0.0, scaling=self.scaling,
                               sliding_window=self.sliding_window, **kwargs)
         return self.o_proj(out.reshape(*hidden_states.shape[:-1], -1).contiguous()), weights
