@@ -25,11 +25,12 @@ def tensor(*shape, dtype=BF16):
 
 
 class Case:
-    """One operator at one shape: functions of the same inputs, and the bytes that one kernel must move."""
+    """One operator at one shape: functions of the same inputs, and the bytes that one kernel must move. Where
+    arithmetic bounds it, also the operations of the forward and the backward; `note` is printed below the table."""
 
-    def __init__(self, op, shape, inputs, functions, forward_bytes, backward_bytes=None, gradients=None):
+    def __init__(self, op, shape, inputs, functions, forward_bytes, backward_bytes=None, flops=(None, None), note=""):
         self.op, self.shape, self.inputs, self.functions = op, shape, inputs, functions
-        self.forward_bytes, self.backward_bytes, self.gradients = forward_bytes, backward_bytes, gradients
+        self.forward_bytes, self.backward_bytes, self.flops, self.note = forward_bytes, backward_bytes, flops, note
 
 
 def norm_case(op, rows, width):
@@ -109,6 +110,31 @@ def qkv_case(tokens):
     return Case("qkv_projection", f"{tokens}", (x, merged, *weights), functions, size, 2 * size)
 
 
+def attention_case(batch, queries, keys, training):
+    """32 heads of q, 8 of k and v, head_dim 128: causal training, or one token after `keys`. "ours" is what `auto`
+    takes; every backend that takes the case stands beside it."""
+    ops = torch.ops.fusescope
+    q, k, v = (tensor(batch, n, heads, 128).transpose(1, 2).requires_grad_(training)
+               for n, heads in ((queries, 32), (keys, 8), (keys, 8)))
+    functions = {"ours": lambda *a: ops.attention(*a, causal=training), "sdpa": lambda *a: peers.attention(*a, training)}
+    for backend in ("cudnn", "flash", "efficient", "hopper"):
+        def function(*a, backend=backend):
+            return ops.attention(*a, causal=training, backend=backend)
+        try:
+            function(q, k, v)
+            functions[backend] = function
+        except RuntimeError as error:
+            if "cannot be used" not in str(error):
+                raise
+    shape = f"{batch}x{queries}" + ("" if training else f"/{keys}")
+    # The causal half counts; the backward has five products where the forward has two.
+    operations = 4 * batch * 32 * queries * keys * 128 * (0.5 if training else 1)
+    size = 2 * 128 * batch * (2 * 32 * queries + 2 * 8 * keys)
+    return Case("attention", shape, (q, k, v), functions, size, 2 * size if training else None,
+                (operations, 2.5 * operations),
+                f"attention {shape}: auto takes {ops.attention_choice(q, k, v, None, training)}")
+
+
 def loss_rows(tokens, rounds, without):
     """linear_cross_entropy forward and backward together, with the memory that each needs beyond its inputs."""
     ops = torch.ops.fusescope
@@ -167,6 +193,10 @@ def cases(only):
     for tokens in (16384, 4096, 8):
         if wanted("qkv_projection"):
             yield qkv_case(tokens)
+    for batch, queries, keys, training in ((1, 4096, 4096, True), (1, 16384, 16384, True), (1, 1, 4096, False),
+                                           (8, 1, 4096, False)):
+        if wanted("attention"):
+            yield attention_case(batch, queries, keys, training)
 
 
 def run_case(case, rounds, without):
@@ -184,11 +214,13 @@ def run_case(case, rounds, without):
         backward[name] = lambda out=out, g=gradients: torch.autograd.grad(
             out, leaves, g, retain_graph=True, allow_unused=True)
     rows = []
-    for direction, candidates, size in (("forward", forward, case.forward_bytes), ("backward", backward, case.backward_bytes)):
+    for direction, candidates, size, flops in (("forward", forward, case.forward_bytes, case.flops[0]),
+                                               ("backward", backward, case.backward_bytes, case.flops[1])):
         if size is None:
             continue
         times = timing.compare({"copy": timing.copy_of(size), **candidates}, rounds)
         rows.append({"op": case.op, "shape": case.shape, "direction": direction, "bytes": size,
+                     "flops": flops, "note": case.note,
                      "us": {n: round(t[0], 2) for n, t in times.items()},
                      "p10_p90_us": {n: (round(t[1], 2), round(t[2], 2)) for n, t in times.items()}})
     return rows
@@ -209,6 +241,11 @@ def print_table(rows):
         if ours and row["bytes"]:
             line += f"{us['copy'] / ours:>9.1%}{row['bytes'] / ours / 1e6:>7.2f}"
         print(line)
+        if row.get("flops"):
+            print(f"{'':<36}{'TFLOP/s':<10}" + "".join(
+                f"{row['flops'] / us[n] / 1e6:>11.1f}" if n in us and n != "copy" else f"{'':>11}" for n in names))
+    for note in dict.fromkeys(row["note"] for row in rows if row.get("note")):
+        print(note)
 
 
 def main():

@@ -33,6 +33,10 @@ def qk_norm_rope(q, k, q_weight, k_weight, cos, sin, eps=1e-6):
     return rope(rms_norm(q, q_weight, eps), rms_norm(k, k_weight, eps), cos, sin, unsqueeze_dim=2)
 
 
+def attention(q, k, v, causal):
+    return F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=True)
+
+
 def swiglu(gate, up):
     return F.silu(gate) * up
 

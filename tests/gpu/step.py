@@ -4,7 +4,8 @@
     python step.py [--layers 8] [--tokens 4096] [--sets eager,all] [--losses 50] [--steps 6] [--json OUT]
 
 Sets: eager, native (F.rms_norm), compiled (whole model), parts (RMSNorm, silu*up and RoPE each through torch.compile),
-one fusion by name, `all`, or fusions joined by +. Every set starts from the same weights and tokens.
+one fusion by name, `all` (without attention, which changes no kernel where PyTorch takes the same backend), or such
+joined by +. Every set starts from the same weights and tokens.
 """
 import argparse
 import gc
@@ -68,7 +69,7 @@ class Patched:
 def fusions_of(name):
     if name in ("eager", "native", "compiled", "parts"):
         return ()
-    return ALL if name == "all" else tuple(name.split("+"))
+    return tuple(fusion for part in name.split("+") for fusion in (ALL if part == "all" else (part,)))
 
 
 def print_kernels(step, rows=25):
@@ -126,7 +127,8 @@ def main():
     parser.add_argument("--tokens", type=int, default=4096)
     parser.add_argument("--steps", type=int, default=6)
     parser.add_argument("--losses", type=int, default=3)
-    parser.add_argument("--sets", default="eager,rms_norm,add_rms_norm+rms_norm,qk_norm_rope,swiglu,linear_cross_entropy,all")
+    parser.add_argument("--sets", default="eager,rms_norm,add_rms_norm+rms_norm,qk_norm_rope,attention,swiglu,linear_cross_entropy,all,"
+                        "all+attention")
     parser.add_argument("--fast", action="store_true")
     parser.add_argument("--profile", action="store_true", help="also list the kernels of a step by their time")
     parser.add_argument("--json")

@@ -10,8 +10,8 @@ import torch
 import torch.nn.functional as F
 from transformers.models.qwen3 import modeling_qwen3 as qwen3
 
-FUSIONS = ("rms_norm", "add_rms_norm", "qk_norm_rope", "rope", "swiglu", "qkv_projection", "gate_up_projection",
-           "linear_cross_entropy")
+FUSIONS = ("rms_norm", "add_rms_norm", "qk_norm_rope", "rope", "attention", "swiglu", "qkv_projection",
+           "gate_up_projection", "linear_cross_entropy")
 
 
 def swap(model, fusions, fast=False, loss_mode="auto"):
@@ -40,7 +40,8 @@ def swap(model, fusions, fast=False, loss_mode="auto"):
             if "gate_up_projection" in fusions:
                 _side_by_side(module.gate_proj, module.up_proj)
             module.forward = types.MethodType(mlp, module)
-        if {"qk_norm_rope", "rope", "qkv_projection"} & set(fusions) and isinstance(module, qwen3.Qwen3Attention):
+        attention_fusions = {"qk_norm_rope", "rope", "attention", "qkv_projection"}
+        if attention_fusions & set(fusions) and isinstance(module, qwen3.Qwen3Attention):
             if "qkv_projection" in fusions:
                 _side_by_side(module.q_proj, module.k_proj, module.v_proj)
             module.forward = types.MethodType(_attention(fusions, fast), module)
@@ -61,6 +62,14 @@ def _side_by_side(*layers):
         row += layer.out_features
 
 
+def _attend(module, q, k, v, mask, scaling, **_):
+    """As transformers' attention functions: without a mask the model is causal, and a single query sees every key."""
+    if mask is not None and mask.dim() != 4:
+        raise ValueError("attention: expected the mask of the sdpa or eager attention, with four dimensions")
+    causal = mask is None and module.is_causal and q.shape[2] > 1
+    return torch.ops.fusescope.attention(q, k, v, mask, causal, scaling).transpose(1, 2), None
+
+
 def _attention(fusions, fast):
     ops = torch.ops.fusescope
 
@@ -79,12 +88,12 @@ def _attention(fusions, fast):
                                     self.q_norm.variance_epsilon, fast)
             q, k = q.transpose(1, 2), k.transpose(1, 2)
         else:
-            rope = ops.rope if "rope" in fusions else lambda *a: qwen3.apply_rotary_pos_emb(*a[:4])
-            q, k = rope(self.q_norm(q).transpose(1, 2), self.k_norm(k).transpose(1, 2), cos, sin, 1, fast)
+            q, k = self.q_norm(q).transpose(1, 2), self.k_norm(k).transpose(1, 2)
+            q, k = ops.rope(q, k, cos, sin, 1, fast) if "rope" in fusions else qwen3.apply_rotary_pos_emb(q, k, cos, sin)
         if past_key_values is not None:
             k, v = past_key_values.update(k, v, self.layer_idx)
-        attend = qwen3.ALL_ATTENTION_FUNCTIONS.get_interface(self.config._attn_implementation,
-                                                             qwen3.eager_attention_forward)
+        attend = _attend if "attention" in fusions else qwen3.ALL_ATTENTION_FUNCTIONS.get_interface(
+            self.config._attn_implementation, qwen3.eager_attention_forward)
         out, weights = attend(self, q, k, v, attention_mask, dropout=0.0, scaling=self.scaling,
                               sliding_window=self.sliding_window, **kwargs)
         return self.o_proj(out.reshape(*hidden_states.shape[:-1], -1).contiguous()), weights
