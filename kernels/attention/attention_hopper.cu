@@ -12,6 +12,9 @@
 //   6  as 3, 176 keys                               7  three warpgroups, 128 keys, in order
 //   8  as 5, 3 stages                               9  three warpgroups, 64 keys, taking turns
 //  10  as 5, 160 keys                              11  as 5, 64 keys, 4 stages
+//  12  as 3, a tile's first scores beside the last product of the tile before
+//  13  as 12 and 5                                 14  as 13, 160 keys
+//  15  as 13, without turns
 #include "kernels/attention/attention_hopper.h"
 #include "kernels/attention/hopper.cuh"
 #include "kernels/attention/tiles.cuh"
@@ -38,15 +41,19 @@ constexpr int headDim = 128, warpgroup = 128, rowBytes = 128; // rowBytes: of ha
 
 /// Keys: of a tile. Stages: tiles of k, and of v, in shared memory. Beside: the next scores are computed beside the
 /// product with v. Turns: see above. Lazy: sums are scaled only where a maximum grew. Stay: persistent blocks.
-template <int Groups, int Keys, int Stages, bool Beside, bool Turns, bool Lazy, bool Stay> struct Config {
+/// Flow: from tile to tile as inside one, with the queries of two in shared memory.
+template <int Groups, int Keys, int Stages, bool Beside, bool Turns, bool Lazy, bool Stay, bool Flow = false>
+struct Config {
     static constexpr int groups = Groups, rows = 64 * Groups, keys = Keys, stages = Stages;
-    static constexpr bool beside = Beside, turns = Turns, lazy = Lazy, stay = Stay;
+    static constexpr bool beside = Beside, turns = Turns, lazy = Lazy, stay = Stay, flow = Flow;
     static constexpr int threads = warpgroup * (Groups + 1);
     // 65536 registers, in eights a thread: as many as the block starts with.
     static constexpr int copierRegisters = Groups == 2 ? 24 : 32, groupRegisters = Groups == 2 ? 240 : 160;
+    static constexpr int queryStages = Flow ? 2 : 1;
     static constexpr int queryBytes = rows * headDim * 2, tileBytes = keys * headDim * 2;
-    static constexpr int barriers = 2 + 4 * stages;
-    static constexpr int sharedBytes = 1024 + queryBytes + 2 * stages * tileBytes + 8 * barriers;
+    static constexpr int barriers = 2 * queryStages + 4 * stages;
+    static constexpr int sharedBytes = 1024 + queryStages * queryBytes + 2 * stages * tileBytes + 8 * (barriers + 1);
+    static_assert(sharedBytes <= 227 * 1024 && keys % 16 == 0 && keys <= 256);
     // Where tiles of keys end where tiles of queries do, only the first tile that a block visits has hidden keys.
     static constexpr bool oneHidden = keys % rows == 0;
 };
@@ -80,19 +87,23 @@ template <class C> __device__ __forceinline__ bool tileAt(const Arguments& a, in
 
 /// Where things are in shared memory.
 template <class C> struct Shared {
-    uint32_t q;
+    uint32_t base;
 
-    __device__ __forceinline__ explicit Shared(const void* memory) : q((sharedAddress(memory) + 1023) & ~1023u) {}
-    __device__ __forceinline__ uint32_t k(int stage) const { return q + C::queryBytes + stage * C::tileBytes; }
+    __device__ __forceinline__ explicit Shared(const void* memory) : base((sharedAddress(memory) + 1023) & ~1023u) {}
+    __device__ __forceinline__ uint32_t q(int stage) const { return base + stage * C::queryBytes; }
+    __device__ __forceinline__ uint32_t k(int stage) const { return q(C::queryStages) + stage * C::tileBytes; }
     __device__ __forceinline__ uint32_t v(int stage) const { return k(C::stages + stage); }
     __device__ __forceinline__ uint32_t barrier(int i) const { return k(2 * C::stages) + 8 * i; }
+    __device__ __forceinline__ uint32_t unused() const { return barrier(C::barriers); }
     // Full: the copy has come. Empty: all warps have done with it.
-    __device__ __forceinline__ uint32_t qFull() const { return barrier(0); }
-    __device__ __forceinline__ uint32_t qEmpty() const { return barrier(1); }
-    __device__ __forceinline__ uint32_t kFull(int stage) const { return barrier(2 + stage); }
-    __device__ __forceinline__ uint32_t kEmpty(int stage) const { return barrier(2 + C::stages + stage); }
-    __device__ __forceinline__ uint32_t vFull(int stage) const { return barrier(2 + 2 * C::stages + stage); }
-    __device__ __forceinline__ uint32_t vEmpty(int stage) const { return barrier(2 + 3 * C::stages + stage); }
+    __device__ __forceinline__ uint32_t kFull(int stage) const { return barrier(stage); }
+    __device__ __forceinline__ uint32_t kEmpty(int stage) const { return barrier(C::stages + stage); }
+    __device__ __forceinline__ uint32_t vFull(int stage) const { return barrier(2 * C::stages + stage); }
+    __device__ __forceinline__ uint32_t vEmpty(int stage) const { return barrier(3 * C::stages + stage); }
+    __device__ __forceinline__ uint32_t qFull(int stage) const { return barrier(4 * C::stages + stage); }
+    __device__ __forceinline__ uint32_t qEmpty(int stage) const {
+        return barrier(4 * C::stages + C::queryStages + stage);
+    }
 };
 
 /// A stage of a ring and the parity of the round it is in.
@@ -117,35 +128,59 @@ __device__ __forceinline__ void copyTile(uint32_t to, const CUtensorMap* tensor,
     copyBox(to + Rows * rowBytes, tensor, full, headDim / 2, row, head, batch);
 }
 
-/// The thread that copies. The order is the one that the warpgroups use tiles in: k runs a tile ahead of v.
-template <class C> __device__ __forceinline__ void copyTiles(const Arguments& a, const Shared<C>& shared) {
-    Ring<C::stages> k, v;
-    uint32_t qPhase = 0;
-    for (int step = 0; step < a.order.steps; ++step) {
-        Tile t;
-        if (!tileAt<C>(a, step, t)) continue;
-        const int keyHead = t.head / a.headsOfKey;
-        auto copyKeys = [&](int i) {
-            wait(shared.kEmpty(k.stage), k.phase ^ 1);
-            copyTile<C::keys>(shared.k(k.stage), &a.k, shared.kFull(k.stage), i * C::keys, keyHead, t.batch);
-            k.next();
-        };
-        auto copyValues = [&](int i) {
-            wait(shared.vEmpty(v.stage), v.phase ^ 1);
-            copyTile<C::keys>(shared.v(v.stage), &a.v, shared.vFull(v.stage), i * C::keys, keyHead, t.batch);
-            v.next();
-        };
-        copyKeys(t.steps - 1);
-        wait(shared.qEmpty(), qPhase ^ 1);
-        copyTile<C::rows>(shared.q, &a.q, shared.qFull(), t.row, t.head, t.batch);
-        qPhase ^= 1;
-        for (int i = t.steps - 1; i > 0; --i) {
-            copyKeys(i - 1);
-            copyValues(i);
+/// The thread that copies. The order is the one that the warpgroups use tiles in: v runs a tile behind k, in a flow
+/// from tile to tile of queries too.
+template <class C> class Copier {
+public:
+    __device__ __forceinline__ Copier(const Arguments& arguments, const Shared<C>& memory)
+        : a_(arguments), shared_(memory) {}
+
+    __device__ __forceinline__ void run() {
+        bool owing = false; // values of the last keys
+        int row = 0, head = 0, batch = 0;
+        for (int step = 0; step < a_.order.steps; ++step) {
+            Tile t;
+            if (!tileAt<C>(a_, step, t)) continue;
+            const int keyHead = t.head / a_.headsOfKey;
+            for (int i = t.steps - 1; i >= 0; --i) {
+                copyKeys(i * C::keys, keyHead, t.batch);
+                if (i == t.steps - 1) copyQueries(t);
+                if (owing) copyValues(row, head, batch);
+                owing = true;
+                row = i * C::keys;
+                head = keyHead;
+                batch = t.batch;
+            }
+            if (!C::flow) {
+                copyValues(row, head, batch);
+                owing = false;
+            }
         }
-        copyValues(0);
+        if (owing) copyValues(row, head, batch);
     }
-}
+
+private:
+    __device__ __forceinline__ void copyQueries(const Tile& t) {
+        wait(shared_.qEmpty(q_.stage), q_.phase ^ 1);
+        copyTile<C::rows>(shared_.q(q_.stage), &a_.q, shared_.qFull(q_.stage), t.row, t.head, t.batch);
+        q_.next();
+    }
+    __device__ __forceinline__ void copyKeys(int row, int head, int batch) {
+        wait(shared_.kEmpty(k_.stage), k_.phase ^ 1);
+        copyTile<C::keys>(shared_.k(k_.stage), &a_.k, shared_.kFull(k_.stage), row, head, batch);
+        k_.next();
+    }
+    __device__ __forceinline__ void copyValues(int row, int head, int batch) {
+        wait(shared_.vEmpty(v_.stage), v_.phase ^ 1);
+        copyTile<C::keys>(shared_.v(v_.stage), &a_.v, shared_.vFull(v_.stage), row, head, batch);
+        v_.next();
+    }
+
+    const Arguments& a_;
+    const Shared<C>& shared_;
+    Ring<C::stages> k_, v_;
+    Ring<C::queryStages> q_;
+};
 
 __device__ __forceinline__ float powerOfTwo(float x) {
     float y;
@@ -213,15 +248,16 @@ template <bool Lazy> __device__ __forceinline__ void scaleSums(float (&o)[64], c
     }
 }
 
-/// Keeps the wait that follows behind the weights, which it does not depend on: the compiler would move it before them,
-/// and nothing would be computed beside the product. Sums of powers are not negative.
-__device__ __forceinline__ void stayBefore(const Rows& rows) {
+/// Keeps the wait that follows behind the weights. It does not depend on them, so the compiler would move it before
+/// them, and nothing would be computed beside the product; but it keeps waits behind stores. This one, of a sum that is
+/// infinite, does not happen.
+__device__ __forceinline__ void stayBefore(const Rows& rows, uint32_t unused) {
     asm volatile("{\n"
                  ".reg .pred p;\n"
-                 "setp.lt.f32 p, %0, 0f00000000;\n"
+                 "setp.eq.f32 p, %0, 0f7F800000;\n"
                  "@p st.shared.f32 [%1], %0;\n"
                  "}\n" ::"f"(rows.sum[0] + rows.sum[1]),
-                 "r"(0)
+                 "r"(unused)
                  : "memory");
 }
 
@@ -234,16 +270,19 @@ public:
         group_ = __shfl_sync(~0u, int(threadIdx.x) / warpgroup, 0) - 1;
         lane_ = int(threadIdx.x) % 32;
         warpRow_ = 64 * group_ + (int(threadIdx.x) % warpgroup) / 32 * 16;
-        q_ = operandAt(shared_.q + group_ * 64 * rowBytes, 16);
+        queries_ = operandAt(shared_.q(0) + group_ * 64 * rowBytes, 16);
     }
 
     __device__ __forceinline__ void run() {
         // The first warpgroup's first turn is given by the last one.
         if (C::turns && group_ == C::groups - 1) namedArrive(1, 2 * warpgroup);
-        for (int step = 0; step < a_.order.steps; ++step) {
-            Tile t;
-            if (tileAt<C>(a_, step, t)) attend(t);
-        }
+        if constexpr (C::flow)
+            attendAll();
+        else
+            for (int step = 0; step < a_.order.steps; ++step) {
+                Tile t;
+                if (tileAt<C>(a_, step, t)) attend(t);
+            }
         if (C::turns && group_ == 0) namedWait(1, 2 * warpgroup); // the turn that nobody took
     }
 
@@ -265,12 +304,13 @@ private:
 
     __device__ __forceinline__ void startScores(float (&s)[scores]) {
         const uint64_t k = operandAt(shared_.k(k_.stage), 16);
+        const uint64_t queries = queries_ + q_.stage * (C::queryBytes >> 4);
         beginProducts();
 #pragma unroll
         for (int i = 0; i < headDim / 16; ++i) {
             // 16 elements are 32 bytes of a row; the second half of the head is another 128 bytes wide tile.
             const int inRow = i % 4 * (32 >> 4), half = i / 4;
-            const uint64_t q = q_ + half * (C::rows * rowBytes >> 4) + inRow;
+            const uint64_t q = queries + half * (C::rows * rowBytes >> 4) + inRow;
             const uint64_t keys = k + half * (C::keys * rowBytes >> 4) + inRow;
             if (i == 0)
                 product<T, false>(s, q, keys);
@@ -331,7 +371,7 @@ private:
         if (Hidden) hide(s, t, keyTile);
         weigh<false, Hidden>(s, rows, shrink, a_.scaleLog2);
         settle(s);
-        stayBefore(rows);
+        stayBefore(rows, shared_.unused());
         waitProducts<0>();
         settle(o);
         settle(p);
@@ -371,40 +411,113 @@ private:
             stepInOrder<Hidden>(s, o, p, rows, t, keyTile);
     }
 
-    __device__ __forceinline__ void attend(const Tile& t) {
-        float s[scores], o[64];
-        uint32_t p[scores / 2];
-        Rows rows;
-#pragma unroll
-        for (int i = 0; i < 64; ++i) o[i] = 0.f;
+    __device__ __forceinline__ void awaitQueries() { wait(shared_.qFull(q_.stage), q_.phase); }
+    __device__ __forceinline__ void releaseQueries() {
+        release(shared_.qEmpty(q_.stage));
+        q_.next();
+    }
 
-        wait(shared_.qFull(), qPhase_);
-        qPhase_ ^= 1;
+    /// The first weights of a tile.
+    __device__ __forceinline__ void firstStep(float (&s)[scores], Rows& rows, const Tile& t) {
+        awaitQueries();
         awaitKeys();
         startScores(s);
         waitProducts<0>();
         settle(s);
         releaseKeys();
-        hide(s, t, t.steps - 1);
+        firstWeights(s, rows, t);
+    }
+    __device__ __forceinline__ void firstWeights(float (&s)[scores], Rows& rows, const Tile& t) {
         float unused[2];
+        hide(s, t, t.steps - 1);
         weigh<true, !C::oneHidden>(s, rows, unused, a_.scaleLog2);
-        roundWeights<T>(s, p);
+    }
 
+    /// All others, and their products but the last.
+    __device__ __forceinline__ void steps(float (&s)[scores], float (&o)[64], uint32_t (&p)[scores / 2], Rows& rows,
+                                          const Tile& t) {
         int keyTile = t.steps - 2;
         if (!C::oneHidden && a_.causal) {
-            const int firstHidden =
-                (t.row + 64 * group_ + 1) / C::keys; // the first row of the warpgroup sees the others
+            const int firstHidden = (t.row + 64 * group_ + 1) / C::keys; // the warpgroup's first row sees those before
             for (; keyTile >= firstHidden; --keyTile) step<true>(s, o, p, rows, t, keyTile);
         }
         for (; keyTile >= 0; --keyTile) step<false>(s, o, p, rows, t, keyTile);
+        releaseQueries();
+    }
 
-        release(shared_.qEmpty());
+    /// The last product.
+    __device__ __forceinline__ void lastSums(float (&o)[64], uint32_t (&p)[scores / 2]) {
         awaitValues();
         startSums(o, p);
         waitProducts<0>();
         settle(o);
         settle(p);
         releaseValues();
+    }
+
+    static __device__ __forceinline__ void clear(float (&o)[64]) {
+#pragma unroll
+        for (int i = 0; i < 64; ++i) o[i] = 0.f;
+    }
+
+    __device__ __forceinline__ void attend(const Tile& t) {
+        float s[scores], o[64];
+        uint32_t p[scores / 2];
+        Rows rows;
+        clear(o);
+        firstStep(s, rows, t);
+        roundWeights<T>(s, p);
+        steps(s, o, p, rows, t);
+        lastSums(o, p);
+        finish(o, rows, t);
+    }
+
+    /// The next step in which this block has a tile; past the last where it has none.
+    __device__ __forceinline__ int nextTile(int step, Tile& t) const {
+        while (step < a_.order.steps && !tileAt<C>(a_, step, t)) ++step;
+        return step;
+    }
+
+    __device__ __forceinline__ void attendAll() {
+        float s[scores], o[64];
+        uint32_t p[scores / 2];
+        Rows rows;
+        Tile t;
+        int step = nextTile(0, t);
+        if (step >= a_.order.steps) return;
+        clear(o);
+        firstStep(s, rows, t);
+        roundWeights<T>(s, p);
+        while (true) {
+            steps(s, o, p, rows, t);
+            Tile next;
+            step = nextTile(step + 1, next);
+            if (step >= a_.order.steps) break;
+            Rows nextRows;
+            awaitQueries();
+            awaitKeys();
+            takeTurn();
+            startScores(s);
+            awaitValues();
+            startSums(o, p);
+            passTurn();
+            waitProducts<1>();
+            settle(s);
+            releaseKeys();
+            firstWeights(s, nextRows, next);
+            settle(s);
+            stayBefore(nextRows, shared_.unused());
+            waitProducts<0>();
+            settle(o);
+            settle(p);
+            releaseValues();
+            roundWeights<T>(s, p);
+            finish(o, rows, t);
+            clear(o);
+            rows = nextRows;
+            t = next;
+        }
+        lastSums(o, p);
         finish(o, rows, t);
     }
 
@@ -445,9 +558,9 @@ private:
     const Arguments& a_;
     const Shared<C>& shared_;
     Ring<C::stages> k_, v_;
-    uint32_t qPhase_ = 0;
+    Ring<C::queryStages> q_;
     int group_, lane_, warpRow_;
-    uint64_t q_;
+    uint64_t queries_; // the operand, in the first stage
 };
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -466,8 +579,10 @@ template <class C, class T> __global__ void FS_BLOCK(C) attentionHopper(const __
         prefetchTensor(&a.k);
         prefetchTensor(&a.v);
         constexpr int warps = 4 * C::groups;
-        initBarrier(shared.qFull(), 1);
-        initBarrier(shared.qEmpty(), warps);
+        for (int i = 0; i < C::queryStages; ++i) {
+            initBarrier(shared.qFull(i), 1);
+            initBarrier(shared.qEmpty(i), warps);
+        }
         for (int i = 0; i < C::stages; ++i) {
             initBarrier(shared.kFull(i), 1);
             initBarrier(shared.kEmpty(i), warps);
@@ -479,7 +594,7 @@ template <class C, class T> __global__ void FS_BLOCK(C) attentionHopper(const __
     __syncthreads();
     if (threadIdx.x < warpgroup) {
         giveRegisters<C::copierRegisters>();
-        if (threadIdx.x == 0) copyTiles<C>(a, shared);
+        if (threadIdx.x == 0) Copier<C>(a, shared).run();
     } else {
         takeRegisters<C::groupRegisters>();
         Worker<C, T>(a, shared).run();
@@ -657,6 +772,10 @@ template <class T> FsStatus launchVariant(const FsAttention& c, bool dryRun, cud
     case 9: return launch<Config<3, 64, 3, true, true, false, true>, T>(c, dryRun, stream);
     case 10: return launch<Config<2, 160, 2, true, true, true, true>, T>(c, dryRun, stream);
     case 11: return launch<Config<2, 64, 4, true, true, true, true>, T>(c, dryRun, stream);
+    case 12: return launch<Config<2, 128, 2, true, true, false, true, true>, T>(c, dryRun, stream);
+    case 13: return launch<Config<2, 128, 2, true, true, true, true, true>, T>(c, dryRun, stream);
+    case 14: return launch<Config<2, 160, 2, true, true, true, true, true>, T>(c, dryRun, stream);
+    case 15: return launch<Config<2, 128, 2, true, false, true, true, true>, T>(c, dryRun, stream);
     default: return fail(FS_INVALID_ARGUMENT, "attention: there is no variant %d", c.hint.variant);
     }
 }
