@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hopper's barriers in shared memory and its bulk tensor copies, an instruction each.
+#pragma once
+
+#include <cstdint>
+#include <cstdio> // the watchdog's printf
+#include <cuda.h>
+
+namespace fusescope::kernels::hopper {
+
+__device__ __forceinline__ uint32_t sharedAddress(const void* p) {
+    return static_cast<uint32_t>(__cvta_generic_to_shared(p));
+}
+
+/// Barriers complete phases 0, 1, 0, ... : one when `arrivals` have arrived and all bytes announced have come.
+__device__ __forceinline__ void initBarrier(uint32_t barrier, uint32_t arrivals) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+
+/// After the initialisations and before the block's own barrier: the copy engine sees them.
+__device__ __forceinline__ void publishBarriers() {
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+__device__ __forceinline__ void arrive(uint32_t barrier) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
+/// Arrives and announces the bytes of copies that will complete on the barrier.
+__device__ __forceinline__ void arriveExpecting(uint32_t barrier, uint32_t bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+
+__device__ __forceinline__ bool phaseIsOver(uint32_t barrier, uint32_t phase) {
+    uint32_t over;
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+                 "selp.u32 %0, 1, 0, p;\n"
+                 "}\n"
+                 : "=r"(over)
+                 : "r"(barrier), "r"(phase)
+                 : "memory");
+    return over != 0;
+}
+
+/// Waits for the end of the phase of this parity. The phase before a barrier's first counts as over, and is 1.
+__device__ __forceinline__ void wait(uint32_t barrier, uint32_t phase) {
+#ifdef FUSESCOPE_ATTENTION_WATCHDOG // a build for finding deadlocks: says who waits for what, and ends the kernel
+    const long long start = clock64();
+    while (!phaseIsOver(barrier, phase))
+        if (clock64() - start > 4000000000ll) {
+            if (threadIdx.x % 32 == 0)
+                printf("block %d warp %d waits at %u for phase %u\n", blockIdx.x, threadIdx.x / 32, barrier, phase);
+            __trap();
+        }
+#else
+    while (!phaseIsOver(barrier, phase)) {
+    }
+#endif
+}
+
+/// Copies a box of a tensor of four dimensions into shared memory.
+__device__ __forceinline__ void copyBox(uint32_t to, const CUtensorMap* tensor, uint32_t barrier, int c0, int c1,
+                                        int c2, int c3) {
+    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 " [%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(to),
+                 "l"(tensor), "r"(barrier), "r"(c0), "r"(c1), "r"(c2), "r"(c3)
+                 : "memory");
+}
+
+__device__ __forceinline__ void prefetchTensor(const CUtensorMap* tensor) {
+    asm volatile("prefetch.tensormap [%0];" ::"l"(tensor) : "memory");
+}
+
+/// Barriers 1 to 15 of the block, for some of its warps: `threads` are those that wait and those that only arrive.
+__device__ __forceinline__ void namedWait(int barrier, int threads) {
+    asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+__device__ __forceinline__ void namedArrive(int barrier, int threads) {
+    asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+
+/// The registers of each thread of this warpgroup, from here on.
+template <int Registers> __device__ __forceinline__ void takeRegisters() {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Registers));
+}
+template <int Registers> __device__ __forceinline__ void giveRegisters() {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Registers));
+}
+
+} // namespace fusescope::kernels::hopper
