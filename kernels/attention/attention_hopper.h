@@ -30,7 +30,7 @@ typedef struct FsAttention {
     float scale;
     int32_t causal; // 1: query i sees keys 0 to i, also where q_tokens and kv_tokens differ
     FsDtype dtype;
-    FsLaunchHint hint; // variant: attention_hopper.cu's list
+    FsLaunchHint hint; // variant: 1 or 2 of attention_hopper.cu, 0 chooses; the rest is not used
 } FsAttention;
 
 FUSESCOPE_API FsStatus fusescope_attention_hopper_forward(const FsAttention* call, FsStream stream);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio> // the watchdog's printf
 #include <cuda.h>
 
 namespace fusescope::kernels::hopper {
@@ -47,18 +46,8 @@ __device__ __forceinline__ bool phaseIsOver(uint32_t barrier, uint32_t phase) {
 
 /// Waits for the end of the phase of this parity. The phase before a barrier's first counts as over, and is 1.
 __device__ __forceinline__ void wait(uint32_t barrier, uint32_t phase) {
-#ifdef FUSESCOPE_ATTENTION_WATCHDOG // a build for finding deadlocks: says who waits for what, and ends the kernel
-    const long long start = clock64();
-    while (!phaseIsOver(barrier, phase))
-        if (clock64() - start > 4000000000ll) {
-            if (threadIdx.x % 32 == 0)
-                printf("block %d warp %d waits at %u for phase %u\n", blockIdx.x, threadIdx.x / 32, barrier, phase);
-            __trap();
-        }
-#else
     while (!phaseIsOver(barrier, phase)) {
     }
-#endif
 }
 
 /// Copies a box of a tensor of four dimensions into shared memory.
@@ -72,14 +61,6 @@ __device__ __forceinline__ void copyBox(uint32_t to, const CUtensorMap* tensor, 
 
 __device__ __forceinline__ void prefetchTensor(const CUtensorMap* tensor) {
     asm volatile("prefetch.tensormap [%0];" ::"l"(tensor) : "memory");
-}
-
-/// Barriers 1 to 15 of the block, for some of its warps: `threads` are those that wait and those that only arrive.
-__device__ __forceinline__ void namedWait(int barrier, int threads) {
-    asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
-}
-__device__ __forceinline__ void namedArrive(int barrier, int threads) {
-    asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 
 /// The registers of each thread of this warpgroup, from here on.

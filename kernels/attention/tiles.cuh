@@ -3,7 +3,7 @@
 //
 // Causal tiles cost from one step to all of them, so blocks start with the costly ones. Heads are taken in sections
 // whose keys and values stay in L2; in a section, tiles go by falling cost, heads of the same keys side by side.
-// Blocks that stay (a persistent grid) take a tile each round, every other round in reverse order: what a round gives a
+// The blocks of a persistent grid take a tile each round, every other round in reverse order: what a round gives a
 // block too much the next takes back.
 #pragma once
 
@@ -15,7 +15,7 @@ struct TileOrder {
     int tilesOfHead;
     int heads;        // of all batches
     int sectionHeads; // in a section; the last may have fewer
-    int rounds;       // in a section, of a persistent grid; 0: a block has one tile
+    int rounds;       // in a section
     int steps;        // rounds of all sections
     bool falling;     // last tiles first
 };
@@ -26,17 +26,9 @@ struct Place {
 
 /// What this block does in a step, if anything.
 __device__ __forceinline__ bool placeAt(const TileOrder& order, int step, Place& place) {
-    const int inSection = order.tilesOfHead * order.sectionHeads;
-    int section, item;
-    if (order.rounds == 0) {
-        section = int(blockIdx.x) / inSection;
-        item = int(blockIdx.x) - section * inSection;
-    } else {
-        section = step / order.rounds;
-        const int round = step - section * order.rounds;
-        const bool reverse = ((round + section) & 1) != 0;
-        item = round * int(gridDim.x) + int(reverse ? gridDim.x - 1 - blockIdx.x : blockIdx.x);
-    }
+    const int section = step / order.rounds, round = step - section * order.rounds;
+    const bool reverse = ((round + section) & 1) != 0;
+    const int item = round * int(gridDim.x) + int(reverse ? gridDim.x - 1 - blockIdx.x : blockIdx.x);
     const int firstHead = section * order.sectionHeads;
     const int heads = min(order.sectionHeads, order.heads - firstHead);
     if (item >= heads * order.tilesOfHead) return false;

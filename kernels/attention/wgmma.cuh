@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of a warpgroup: 64 rows by up to 256 columns by 16, accumulated in registers while the warps go on.
+// Products of a warpgroup: 64 rows by 128 columns by 16, accumulated in registers while the warps go on.
 //
 // Accumulators. Warp w of the group has rows 16 w to 16 w + 15; of these lane l has row l / 4 in elements 4 i and
 // 4 i + 1, and row l / 4 + 8 in elements 4 i + 2 and 4 i + 3, of columns 8 i + 2 (l % 4) and the one after it. The left
@@ -44,63 +44,45 @@ template <int N> __device__ __forceinline__ void settle(uint32_t (&registers)[N]
 }
 
 // clang-format off
-#define FS_PLACES_32 \
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define FS_PLACES_48 FS_PLACES_32 \
-    ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
-#define FS_PLACES_64 FS_PLACES_48 \
-    ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define FS_PLACES_80 FS_PLACES_64 \
-    ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79"
-#define FS_PLACES_88 FS_PLACES_80 ", %80, %81, %82, %83, %84, %85, %86, %87"
-#define FS_8(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), \
-                   "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7])
-#define FS_32(d) FS_8(d, 0), FS_8(d, 8), FS_8(d, 16), FS_8(d, 24)
-#define FS_48(d) FS_32(d), FS_8(d, 32), FS_8(d, 40)
-#define FS_64(d) FS_48(d), FS_8(d, 48), FS_8(d, 56)
-#define FS_80(d) FS_64(d), FS_8(d, 64), FS_8(d, 72)
-#define FS_88(d) FS_80(d), FS_8(d, 80)
+#define FS_ACCUMULATORS                                                                                     \
+    "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                               \
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "                      \
+    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "                      \
+    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}"
+#define FS_8(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), \
+                "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7])
+#define FS_64 FS_8(0), FS_8(8), FS_8(16), FS_8(24), FS_8(32), FS_8(40), FS_8(48), FS_8(56)
 
-// Both operands in shared memory with the inner dimension side by side. A, B and ADD are the numbers of the places
-// after the accumulators.
-#define FS_PRODUCT_SHARED(COLUMNS, ELEMENT, COUNT, A, B, ADD)                                        \
-    asm volatile("{\n"                                                                               \
-                 ".reg .pred add;\n"                                                                 \
-                 "setp.ne.b32 add, %" #ADD ", 0;\n"                                                  \
-                 "wgmma.mma_async.sync.aligned.m64n" #COLUMNS "k16.f32." ELEMENT "." ELEMENT " {"    \
-                 FS_PLACES_##COUNT "}, %" #A ", %" #B ", add, 1, 1, 0, 0;\n"                         \
-                 "}\n"                                                                               \
-                 : FS_##COUNT(d) : "l"(a), "l"(b), "r"(int(Add)) : "memory")
+// Both operands in shared memory with the inner dimension side by side.
+#define FS_PRODUCT_SHARED(ELEMENT)                                                                          \
+    asm volatile("{\n"                                                                                      \
+                 ".reg .pred add;\n"                                                                        \
+                 "setp.ne.b32 add, %66, 0;\n"                                                               \
+                 "wgmma.mma_async.sync.aligned.m64n128k16.f32." ELEMENT "." ELEMENT " "                     \
+                 FS_ACCUMULATORS ", %64, %65, add, 1, 1, 0, 0;\n"                                           \
+                 "}\n"                                                                                      \
+                 : FS_64 : "l"(a), "l"(b), "r"(int(Add)) : "memory")
 
 // The left operand in registers, the right one in shared memory with its columns side by side.
-#define FS_PRODUCT_REGISTERS(ELEMENT)                                                                \
-    asm volatile("{\n"                                                                               \
-                 ".reg .pred add;\n"                                                                 \
-                 "setp.ne.b32 add, %69, 0;\n"                                                        \
-                 "wgmma.mma_async.sync.aligned.m64n128k16.f32." ELEMENT "." ELEMENT " {"             \
-                 FS_PLACES_64 "}, {%64, %65, %66, %67}, %68, add, 1, 1, 1;\n"                        \
-                 "}\n"                                                                               \
-                 : FS_64(d) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(1) : "memory")
+#define FS_PRODUCT_REGISTERS(ELEMENT)                                                                       \
+    asm volatile("{\n"                                                                                      \
+                 ".reg .pred add;\n"                                                                        \
+                 "setp.ne.b32 add, %69, 0;\n"                                                               \
+                 "wgmma.mma_async.sync.aligned.m64n128k16.f32." ELEMENT "." ELEMENT " "                     \
+                 FS_ACCUMULATORS ", {%64, %65, %66, %67}, %68, add, 1, 1, 1;\n"                             \
+                 "}\n"                                                                                      \
+                 : FS_64 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(1) : "memory")
 // clang-format on
 
 /// d = a b, or d += a b.
-template <class T, bool Add, int N> __device__ __forceinline__ void product(float (&d)[N], uint64_t a, uint64_t b) {
-    static_assert(N == 32 || N == 48 || N == 64 || N == 80 || N == 88);
-    constexpr bool bf16 = std::is_same_v<T, Bf16>;
-    if constexpr (N == 32 && bf16) FS_PRODUCT_SHARED(64, "bf16", 32, 32, 33, 34);
-    if constexpr (N == 32 && !bf16) FS_PRODUCT_SHARED(64, "f16", 32, 32, 33, 34);
-    if constexpr (N == 48 && bf16) FS_PRODUCT_SHARED(96, "bf16", 48, 48, 49, 50);
-    if constexpr (N == 48 && !bf16) FS_PRODUCT_SHARED(96, "f16", 48, 48, 49, 50);
-    if constexpr (N == 64 && bf16) FS_PRODUCT_SHARED(128, "bf16", 64, 64, 65, 66);
-    if constexpr (N == 64 && !bf16) FS_PRODUCT_SHARED(128, "f16", 64, 64, 65, 66);
-    if constexpr (N == 80 && bf16) FS_PRODUCT_SHARED(160, "bf16", 80, 80, 81, 82);
-    if constexpr (N == 80 && !bf16) FS_PRODUCT_SHARED(160, "f16", 80, 80, 81, 82);
-    if constexpr (N == 88 && bf16) FS_PRODUCT_SHARED(176, "bf16", 88, 88, 89, 90);
-    if constexpr (N == 88 && !bf16) FS_PRODUCT_SHARED(176, "f16", 88, 88, 89, 90);
+template <class T, bool Add> __device__ __forceinline__ void product(float (&d)[64], uint64_t a, uint64_t b) {
+    if constexpr (std::is_same_v<T, Bf16>)
+        FS_PRODUCT_SHARED("bf16");
+    else
+        FS_PRODUCT_SHARED("f16");
 }
 
-/// d += a b, 128 columns.
+/// d += a b.
 template <class T> __device__ __forceinline__ void product(float (&d)[64], const uint32_t* a, uint64_t b) {
     if constexpr (std::is_same_v<T, Bf16>)
         FS_PRODUCT_REGISTERS("bf16");
@@ -110,17 +92,9 @@ template <class T> __device__ __forceinline__ void product(float (&d)[64], const
 
 #undef FS_PRODUCT_REGISTERS
 #undef FS_PRODUCT_SHARED
-#undef FS_88
-#undef FS_80
 #undef FS_64
-#undef FS_48
-#undef FS_32
 #undef FS_8
-#undef FS_PLACES_88
-#undef FS_PLACES_80
-#undef FS_PLACES_64
-#undef FS_PLACES_48
-#undef FS_PLACES_32
+#undef FS_ACCUMULATORS
 
 /// Two elements in a register, the first in its lower half.
 template <class T> __device__ __forceinline__ uint32_t roundPair(float low, float high) {
