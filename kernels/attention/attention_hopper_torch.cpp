@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // torch.ops.fusescope.attention_hopper(q, k, v, causal, scale, cudnn_backward) -> (out, lse): our own forward kernel
 // for compute capability 9.0; the gradients come from the backward of cuDNN or of flash attention, which take its lse.
-// It stands behind attention(backend="hopper"). A build without attention_hopper.h has the operator, but no kernel for
-// it.
+// It stands behind attention(backend="hopper").
+#include "kernels/attention/attention_hopper.h"
 #include "kernels/attention/attention_torch.h"
 #include "kernels/common/torch_support.h"
-
-#if __has_include("kernels/attention/attention_hopper.h")
-#include "kernels/attention/attention_hopper.h"
-#define FUSESCOPE_HOPPER_ATTENTION 1
-#else
-#define FUSESCOPE_HOPPER_ATTENTION 0
-#endif
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/cuda/CUDAGuard.h>
@@ -30,23 +23,37 @@ Pair forwardMeta(const Tensor& q, const Tensor&, const Tensor&, bool, double, bo
             at::empty_symint(q.sym_sizes().slice(0, 3), q.options().dtype(at::kFloat))};
 }
 
-#if FUSESCOPE_HOPPER_ATTENTION
-
 void setStrides(int64_t (&strides)[3], const Tensor& t) {
     strides[0] = t.stride(0);
     strides[1] = t.stride(2);
     strides[2] = t.stride(1);
 }
 
-/// All but out and lse.
-FsAttention callOf(const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double scale) {
+/// q, k or v as the kernel's 16-byte copies take it: itself, or a copy. A compiled graph may bring other strides and
+/// addresses than the ones it was traced with.
+Tensor forCopies(const Tensor& t) {
+    const int64_t step = 16 / t.element_size();
+    bool fits = t.stride(3) == 1 && reinterpret_cast<uintptr_t>(t.const_data_ptr()) % 16 == 0;
+    for (int64_t d = 0; d < 3; ++d) fits = fits && (t.size(d) <= 1 || (t.stride(d) > 0 && t.stride(d) % step == 0));
+    return fits ? t : t.clone(at::MemoryFormat::Contiguous);
+}
+
+Pair forwardCuda(const Tensor& givenQ, const Tensor& givenK, const Tensor& givenV, bool causal, double scale,
+                 bool cudnnBackward) {
+    const c10::cuda::CUDAGuard guard(givenQ.device());
+    const Tensor q = forCopies(givenQ), k = forCopies(givenK), v = forCopies(givenV);
+    Pair outputs = forwardMeta(q, k, v, causal, scale, cudnnBackward);
+    auto& [out, lse] = outputs;
     FsAttention call{};
     call.q = q.const_data_ptr();
     call.k = k.const_data_ptr();
     call.v = v.const_data_ptr();
+    call.out = out.data_ptr();
+    call.lse = lse.data_ptr<float>();
     setStrides(call.q_stride, q);
     setStrides(call.k_stride, k);
     setStrides(call.v_stride, v);
+    setStrides(call.out_stride, out);
     call.batch = q.size(0);
     call.q_heads = q.size(1);
     call.kv_heads = k.size(1);
@@ -56,28 +63,9 @@ FsAttention callOf(const Tensor& q, const Tensor& k, const Tensor& v, bool causa
     call.scale = static_cast<float>(scale);
     call.causal = causal;
     call.dtype = dtypeOf(q, "q");
-    return call;
-}
-
-Pair forwardCuda(const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double scale, bool cudnnBackward) {
-    const c10::cuda::CUDAGuard guard(q.device());
-    Pair outputs = forwardMeta(q, k, v, causal, scale, cudnnBackward);
-    auto& [out, lse] = outputs;
-    FsAttention call = callOf(q, k, v, causal, scale);
-    call.out = out.data_ptr();
-    call.lse = lse.data_ptr<float>();
-    setStrides(call.out_stride, out);
     checkCall(fusescope_attention_hopper_forward(&call, streamOf(q)));
     return outputs;
 }
-
-#else
-
-Pair forwardCuda(const Tensor&, const Tensor&, const Tensor&, bool, double, bool) {
-    TORCH_CHECK(false, "attention: this build has no Hopper kernel");
-}
-
-#endif
 
 Pair callForward(const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double scale, bool cudnnBackward) {
     static const auto op = c10::Dispatcher::singleton()
@@ -94,6 +82,7 @@ struct Hopper : torch::autograd::Function<Hopper> {
         auto [out, lse] = callForward(q, k, v, causal, scale, cudnnBackward);
         context->save_for_backward({q, k, v, out, lse});
         context->mark_non_differentiable({lse});
+        context->set_materialize_grads(false); // no zeros for lse
         context->saved_data["causal"] = causal;
         context->saved_data["scale"] = scale;
         context->saved_data["cudnn"] = cudnnBackward;
@@ -133,20 +122,6 @@ TORCH_LIBRARY_IMPL(fusescope, CUDA, m) { m.impl("attention_hopper", forwardCuda)
 TORCH_LIBRARY_IMPL(fusescope, Meta, m) { m.impl("attention_hopper", forwardMeta); }
 
 } // namespace
-
-bool hopperSupports(const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double scale) {
-#if FUSESCOPE_HOPPER_ATTENTION
-    // Tensors while a graph is traced have no memory and may have no sizes: the kernel is for eager calls.
-    const bool traced = q.key_set().has(c10::DispatchKey::Python) || q.key_set().has(c10::DispatchKey::Functionalize);
-    const bool half = q.scalar_type() == at::kHalf || q.scalar_type() == at::kBFloat16;
-    if (traced || !half || !q.has_storage()) return false;
-    const FsAttention call = callOf(q, k, v, causal, scale);
-    return fusescope_attention_hopper_supported(&call) == FS_OK;
-#else
-    (void)q, (void)k, (void)v, (void)causal, (void)scale;
-    return false;
-#endif
-}
 
 Tensor hopperAttention(const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double scale,
                        bool cudnnBackward) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // torch.ops.fusescope.attention(q, k, v, mask, causal, scale, backend), as scaled_dot_product_attention with
 // enable_gqa, and attention_choice(...), which names the backend that `auto` takes. Both are composites: on CUDA the
-// operator becomes ATen's operator of the chosen backend, whose gradients, fake tensors and compilation it has;
-// elsewhere it is the reference, whichever backend is named.
+// operator becomes the operator of the chosen backend, ATen's or ours, whose gradients, fake tensors and compilation it
+// has; elsewhere it is the reference, whichever backend is named.
 //
 // Causal counts from the start: query i sees the keys 0 to i. A row whose boolean mask is false everywhere is 0 and has
 // no gradients. An additive mask is the caller's word: a row of -inf alone is NaN in cuDNN and 0 elsewhere, and a row
@@ -11,6 +11,7 @@
 #include "kernels/attention/choose.h"
 
 #include <ATen/Context.h>
+#include <ATen/FuncTorchTLS.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <array>
@@ -127,6 +128,19 @@ AttentionType typeOf(const Tensor& t) {
     }
 }
 
+/// Whether torch.func.grad, vmap and the like are at work, which take no autograd functions of C++. All that PyTorch's
+/// headers offer is a check that throws.
+bool inTransform() {
+    const auto& transforms = at::functorch::functorchTLSAccessor();
+    if (!transforms) return false;
+    try {
+        transforms->checkSupportsCppAutogradFunction();
+        return false;
+    } catch (const c10::Error&) {
+        return true;
+    }
+}
+
 /// Asks of the lengths only what the choice can depend on: each question is a guard of a compiled graph.
 AttentionProblem problemOf(const Inputs& in, int capability, long cudnn) {
     const SymInt queries = in.q.sym_size(2), keys = in.k.sym_size(2);
@@ -146,6 +160,9 @@ AttentionProblem problemOf(const Inputs& in, int capability, long cudnn) {
     problem.oneKey = keys == 1;
     problem.moreQueries = in.causal && queries > keys;
     problem.keyTail64 = problem.gradient && (!in.causal || problem.moreQueries) && holds((keys % 128).sym_eq(64));
+    const float scale = static_cast<float>(in.scale);
+    problem.positiveScale = scale > 0 && std::isfinite(scale);
+    problem.transform = inTransform();
     const at::Context& context = at::globalContext();
     problem.deterministic = context.deterministicAlgorithms() && !context.deterministicAlgorithmsWarnOnly();
     return problem;
@@ -284,20 +301,14 @@ Tensor viaMath(const Inputs& given) {
 
 Tensor viaHopper(const Inputs& given, const AttentionProblem& problem) {
     const Inputs in = forFusedKernels(given);
-    return unpadded(
-        hopperAttention(in.q, in.k, in.v, in.causal, in.scale, whyNot(AttentionBackend::cudnn, problem) == nullptr),
-        in);
+    return unpadded(hopperAttention(in.q, in.k, in.v, in.causal, in.scale, hopperTakesCudnnBackward(problem)), in);
 }
 
 Tensor onCuda(const Inputs& in, c10::string_view name) {
-    AttentionProblem problem = problemOf(in, capabilityOf(in.q.device()), cudnnVersion());
+    const AttentionProblem problem = problemOf(in, capabilityOf(in.q.device()), cudnnVersion());
     AttentionBackend backend = chooseAttention(problem).backend;
     if (name != "auto" && !problem.empty) {
         backend = backendNamed(name);
-        if (backend == AttentionBackend::hopper) {
-            const Inputs loads = forFusedKernels(in);
-            problem.hopperKernel = hopperSupports(loads.q, loads.k, loads.v, in.causal, in.scale);
-        }
         const char* reason = whyNot(backend, problem);
         TORCH_CHECK(!reason, "attention: backend \"", name, "\" cannot be used: ", reason);
     }

@@ -11,9 +11,6 @@ namespace fusescope::kernels {
 at::Tensor attentionReference(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                               const std::optional<at::Tensor>& mask, bool causal, double scale);
 
-/// Whether hopperAttention() can be called: q, k and v are on one CUDA device and lie as 16-byte loads need them.
-bool hopperSupports(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal, double scale);
-
 /// Our own forward kernel, with gradients through the backward of cuDNN or of flash attention.
 at::Tensor hopperAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal, double scale,
                            bool cudnnBackward);

@@ -4,6 +4,9 @@
 namespace fusescope::kernels {
 namespace {
 
+/// Before 9.15.1 cuDNN was wrong at lengths that 128 does not divide; PyTorch prefers it from there on, too.
+constexpr long reliableCudnn = 91501;
+
 bool isHalf(const AttentionProblem& p) { return p.type == AttentionType::half || p.type == AttentionType::bfloat16; }
 
 const char* whyNotCudnn(const AttentionProblem& p) {
@@ -46,9 +49,14 @@ const char* whyNotEfficient(const AttentionProblem& p) {
 }
 
 const char* whyNotHopper(const AttentionProblem& p) {
+    if (p.capability != 90) return "the Hopper kernel needs compute capability 9.0";
+    if (!isHalf(p)) return "the Hopper kernel takes float16 and bfloat16 alone";
     if (p.mask) return "the Hopper kernel takes no mask";
-    if (!p.hopperKernel) return "the Hopper kernel is not in this build, or not for this device, type and shape";
-    if (p.gradient && whyNotCudnn(p) && whyNotFlash(p)) return "neither cuDNN nor flash attention has its backward";
+    if (p.headDim <= 120 || p.headDim > 128) return "the Hopper kernel takes a head_dim of 128, or 121 to 127 padded";
+    if (!p.positiveScale) return "the Hopper kernel takes a positive, finite scale";
+    if (p.transform) return "the Hopper kernel is not for torch.func's transforms";
+    if (p.gradient && !hopperTakesCudnnBackward(p) && whyNotFlash(p))
+        return "the Hopper kernel needs the backward of cuDNN or of flash attention, and neither can be used";
     return nullptr;
 }
 
@@ -76,6 +84,8 @@ const char* whyNot(AttentionBackend backend, const AttentionProblem& problem) {
     return nullptr;
 }
 
+bool hopperTakesCudnnBackward(const AttentionProblem& p) { return p.cudnn >= reliableCudnn && !whyNotCudnn(p); }
+
 AttentionChoice chooseAttention(const AttentionProblem& p) {
     using enum AttentionBackend;
     if (p.empty) return {math, "nothing is to be computed"};
@@ -90,10 +100,12 @@ AttentionChoice chooseAttention(const AttentionProblem& p) {
     // Splits the keys over the GPU, where a block for each head would leave most of it idle.
     if (p.oneQuery && !refused) return {flash, "a single query: flash attention splits the keys"};
 
-    // Before 9.15.1 cuDNN was wrong at lengths that 128 does not divide; PyTorch prefers it from there on, too.
+    if (!whyNotHopper(p))
+        return {hopper, "on an H200 2 to 48% faster than cuDNN's forward and twice as fast as flash's"};
+
     const bool cudnnIsFastest = p.capability / 10 == 9 || p.capability / 10 == 10;
     if (cudnnIsFastest) {
-        const char* cudnnRefused = p.cudnn <= 91500 ? "cuDNN 9.15.1 or newer is not there" : whyNotCudnn(p);
+        const char* cudnnRefused = p.cudnn < reliableCudnn ? "cuDNN 9.15.1 or newer is not there" : whyNotCudnn(p);
         if (!cudnnRefused) return {cudnn, "the fastest on Hopper and datacenter Blackwell"};
         if (!refused) return {flash, cudnnRefused};
         refused = cudnnRefused;

@@ -30,7 +30,8 @@ struct AttentionProblem {
     bool maskGradient = false;
     bool gradient = false;      ///< of q, k or v
     bool deterministic = false; ///< torch.use_deterministic_algorithms
-    bool hopperKernel = false;  ///< fusescope_attention_hopper_supported() says so
+    bool positiveScale = true;  ///< and finite, in fp32
+    bool transform = false;     ///< torch.func.grad, vmap and the like are at work
 };
 
 /// Null, or a sentence why the backend may not be used. The problem is not empty.
@@ -42,5 +43,8 @@ struct AttentionChoice {
 };
 
 AttentionChoice chooseAttention(const AttentionProblem& problem);
+
+/// Whose backward the Hopper kernel's forward takes: cuDNN's, or else flash attention's.
+bool hopperTakesCudnnBackward(const AttentionProblem& problem);
 
 } // namespace fusescope::kernels

@@ -15,7 +15,7 @@ BACKENDS = ["cudnn", "flash", "efficient", "math", "hopper"]
 # batch, heads of q, heads of k and v, queries, keys, head_dim
 SHAPES = [(1, 1, 1, 1, 1, 8), (2, 4, 2, 1, 37, 64), (1, 8, 8, 17, 17, 128), (2, 6, 2, 33, 20, 80),
           (1, 4, 1, 20, 45, 96), (1, 2, 2, 130, 130, 32), (2, 3, 3, 7, 11, 20), (1, 4, 2, 64, 192, 128),
-          (1, 2, 2, 40, 40, 256), (2, 2, 1, 9, 9, 1)]
+          (1, 2, 2, 40, 40, 256), (2, 2, 1, 9, 9, 1), (2, 4, 2, 70, 50, 125)]
 
 
 @pytest.fixture(autouse=True)
@@ -108,9 +108,10 @@ def test_values(device, shape, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_layouts(device, dtype):
+@pytest.mark.parametrize("d", [64, 128])
+def test_layouts(device, d, dtype):
     """As frameworks lay them out, and as no kernel takes them."""
-    b, hq, hk, s, d = 2, 4, 2, 24, 64
+    b, hq, hk, s = 2, 4, 2, 24
 
     def randn(*size):
         return torch.randn(*size, device=device).to(dtype)
@@ -348,10 +349,17 @@ def choice(queries, keys, dim=128, dtype=torch.bfloat16, capability=90, cudnn=91
 def test_choice():
     f32, f64 = torch.float32, torch.float64
     for expected, given in (
-            ("cudnn", dict(queries=512, keys=512)), ("cudnn", dict(queries=512, keys=512, grad=True, causal=True)),
+            ("hopper", dict(queries=512, keys=512)), ("hopper", dict(queries=512, keys=512, grad=True, causal=True)),
+            ("hopper", dict(queries=300, keys=192, dim=124, dtype=torch.float16, causal=True)),
+            ("hopper", dict(queries=192, keys=192, grad=True)), ("hopper", dict(queries=8, keys=1, grad=True)),
+            ("hopper", dict(queries=512, keys=512, grad=True, cudnn=0)), ("hopper", dict(queries=2, keys=4096)),
+            ("cudnn", dict(queries=512, keys=512, dim=120)),
+            ("cudnn", dict(queries=512, keys=512, dim=64, grad=True, causal=True)),
             ("cudnn", dict(queries=512, keys=512, capability=100)),
-            ("cudnn", dict(queries=192, keys=192, grad=True, causal=True)),
-            ("flash", dict(queries=192, keys=192, grad=True)), ("cudnn", dict(queries=192, keys=160, grad=True)),
+            ("cudnn", dict(queries=512, keys=512, capability=103)),
+            ("cudnn", dict(queries=192, keys=192, dim=64, grad=True, causal=True)),
+            ("flash", dict(queries=192, keys=192, dim=64, grad=True)),
+            ("cudnn", dict(queries=192, keys=160, dim=64, grad=True)),
             ("efficient", dict(queries=256, keys=192, grad=True, causal=True)),
             ("cudnn", dict(queries=192, keys=192, mask="bool")),
             ("cudnn", dict(queries=256, keys=256, mask="bool", grad=True)),
@@ -361,10 +369,12 @@ def test_choice():
             ("efficient", dict(queries=256, keys=256, mask="trained")),
             ("efficient", dict(queries=256, keys=256, mask="bool", capability=80)),
             ("efficient", dict(queries=256, keys=256, mask="bool", dim=256)),
-            ("flash", dict(queries=256, keys=256, dim=256)), ("flash", dict(queries=256, keys=256, cudnn=91001)),
-            ("flash", dict(queries=256, keys=256, cudnn=0)), ("flash", dict(queries=256, keys=256, capability=80)),
+            ("flash", dict(queries=256, keys=256, dim=256)),
+            ("flash", dict(queries=256, keys=256, dim=64, cudnn=91001)),
+            ("flash", dict(queries=256, keys=256, dim=64, cudnn=0)),
+            ("flash", dict(queries=256, keys=256, capability=80)),
             ("flash", dict(queries=256, keys=256, capability=120)), ("flash", dict(queries=1, keys=4096)),
-            ("flash", dict(queries=1, keys=4096, grad=True)), ("flash", dict(queries=8, keys=1)),
+            ("flash", dict(queries=1, keys=4096, grad=True)), ("flash", dict(queries=8, keys=1, dim=64)),
             ("cudnn", dict(queries=1, keys=4096, mask="bool")),
             ("efficient", dict(queries=1, keys=4096, mask="bool", grad=True)),
             ("flash", dict(queries=100, keys=256, causal=True, capability=80)),
@@ -381,9 +391,19 @@ def test_choice():
         assert choice(192, 192, mask="bool", grad=True).startswith("cudnn")
     torch.use_deterministic_algorithms(True)
     try:
-        assert choice(512, 512, grad=True).startswith("flash") and choice(512, 512).startswith("cudnn")
+        assert choice(512, 512, 64, grad=True).startswith("flash") and choice(512, 512, 64).startswith("cudnn")
+        assert choice(512, 512, grad=True).startswith("hopper")  # with flash attention's backward
     finally:
         torch.use_deterministic_algorithms(False)
+    q, seen = torch.empty(1, 8, 512, 128, dtype=torch.bfloat16, device="meta"), []
+
+    def inside(x):
+        seen.append(ops.attention_choice(x, q, q, None, True, 90, 91900))
+        return x.sum()
+
+    inside(q)
+    torch.func.grad(inside)(q)
+    assert [text.split(":")[0] for text in seen] == ["hopper", "cudnn"]
 
 
 def test_fake_tensors_of_a_gpu():
@@ -498,12 +518,66 @@ def test_lengths_stay_open():
     assert guards(1, False) == 1 and guards(2, False) == 1  # 64 modulo 128 keys, or not
 
 
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("cudnn_backward", [False, True])
+def test_what_the_backward_of_hopper_gets(causal, cudnn_backward):
+    """Its graph, traced with meta tensors and run on the CPU with the definition in place of the kernels."""
+    aten, scale = torch.ops.aten, 0.1
+    q, k, v = inputs((2, 4, 2, 12, 12, 128), torch.float32, "cpu")
+    dout = torch.randn_like(q).transpose(1, 2).contiguous().transpose(1, 2)
+
+    def traced(q, k, v, dout):
+        out, lse = ops.attention_hopper(q, k, v, causal, scale, cudnn_backward)
+        return out, lse, *torch.autograd.grad(out, (q, k, v), dout)
+
+    def log_sum(q, k):
+        scores = q @ for_each_head(q, k)[0].mT * scale
+        hidden = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1) & causal
+        return scores.masked_fill(hidden, -math.inf).logsumexp(-1)
+
+    def gradients(have, q, k, v, out, lse, queries, keys):
+        assert have is dout and (queries, keys) == (12, 12)
+        assert_close(out, formula(q, k, v, None, causal, scale))
+        assert_close(lse, log_sum(q, k))
+        leaves = [t.detach().requires_grad_() for t in (q, k, v)]
+        return torch.autograd.grad(formula(*leaves, None, causal, scale), leaves, dout)
+
+    def cudnn(have, q, k, v, out, lse, seed, offset, bias, starts, key_starts, queries, keys, dropout, is_causal,
+              scale):
+        assert bias is starts is key_starts is None and (dropout, is_causal, scale) == (0.0, causal, 0.1)
+        return gradients(have, q, k, v, out, lse.squeeze(-1), queries, keys)
+
+    def flash(have, q, k, v, out, lse, starts, key_starts, queries, keys, dropout, is_causal, seed, offset, scale):
+        assert starts is key_starts is None and (dropout, is_causal, scale) == (0.0, causal, 0.1)
+        return gradients(have, q, k, v, out, lse, queries, keys)
+
+    def forward(q, k, v, *_):
+        return formula(q, k, v, None, causal, scale), log_sum(q, k)
+
+    stand_ins = {ops.attention_hopper.default: forward,
+                 aten._scaled_dot_product_cudnn_attention_backward.default: cudnn,
+                 aten._scaled_dot_product_flash_attention_backward.default: flash}
+    graph = make_fx(traced)(*(t.to("meta").requires_grad_() for t in (q, k, v)), dout.to("meta"))
+    for node in graph.graph.nodes:
+        if "device" in node.kwargs:
+            node.kwargs = {**node.kwargs, "device": torch.device("cpu")}
+        node.target = stand_ins.get(node.target, node.target) if node.op == "call_function" else node.target
+    graph.recompile()
+    want, sizes = truth(q, k, v, dout, None, causal, scale)
+    out, _, *grads = graph(q, k, v, dout)
+    for name, a, b, size in zip(("out", "dq", "dk", "dv"), (out, *grads), want, sizes):
+        assert_close(a, b, scale=size, name=name)
+
+
 def test_meta_tensors(device):
     q, k, v = inputs((2, 4, 2, 5, 9, 64), torch.bfloat16, device)
     out = ops.attention(q.to("meta"), k.to("meta"), v.to("meta"))
     assert out.is_meta and out.shape == q.shape and out.dtype == q.dtype
     # Eager models turn heads and tokens back after attention: that costs no copy.
     assert out.transpose(1, 2).is_contiguous()
+    out, lse = ops.attention_hopper(q.to("meta"), k.to("meta"), v.to("meta"), False, 0.1, True)
+    assert out.is_meta and out.shape == q.shape and out.dtype == q.dtype and out.transpose(1, 2).is_contiguous()
+    assert lse.is_meta and lse.shape == q.shape[:3] and lse.dtype == torch.float32 and lse.is_contiguous()
 
 
 def test_refuses_what_does_not_fit(device):
@@ -534,9 +608,10 @@ def test_backends_refuse_by_name():
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
-def test_compiled_as_one_graph(device, backend):
+@pytest.mark.parametrize("dim", [64, 128])
+def test_compiled_as_one_graph(device, backend, dim):
     for masked in (False, True):
-        q, k, v = inputs((2, 4, 2, 12, 12, 64), torch.bfloat16, device)
+        q, k, v = inputs((2, 4, 2, 12, 12, dim), torch.bfloat16, device)
         mask = torch.rand(2, 1, 12, 12, device=device) > 0.3 if masked else None
         dout = torch.randn_like(q)
 
