@@ -2,7 +2,7 @@
 // Turns a call into as few matrix products as its tensors allow.
 #include "kernels/common/checks.h"
 #include "kernels/common/error.h"
-#include "kernels/common/gemm.h"
+#include "kernels/common/matmul.h"
 #include "kernels/qkv_projection/qkv_projection.h"
 
 using namespace fusescope::kernels;
@@ -11,10 +11,10 @@ namespace {
 
 /// The products of a call, run in this order.
 struct Plan {
-    Gemm gemms[2 * FS_PROJECTION_MAX_PARTS];
+    Matmul products[2 * FS_PROJECTION_MAX_PARTS];
     int count = 0;
 
-    void add(const Gemm& g) { gemms[count++] = g; }
+    void add(const Matmul& p) { products[count++] = p; }
 };
 
 const char* at(const void* p, int64_t elements, FsDtype dtype) {
@@ -62,22 +62,22 @@ FsStatus planForward(const FsQkvProjectionForward& c, Plan& plan) {
     int64_t column = 0;
     for (int32_t p = 0; p < c.parts; ++p) {
         if (c.features[p] == 0) continue;
-        Gemm* last = plan.count > 0 ? &plan.gemms[plan.count - 1] : nullptr;
+        Matmul* last = plan.count > 0 ? &plan.products[plan.count - 1] : nullptr;
         if (last && c.weights[p] == at(last->b.data, last->columns * c.in_features, c.dtype)) {
             last->columns += c.features[p];
         } else {
-            Gemm g{};
-            g.rows = rowCount(c.x);
-            g.columns = c.features[p];
-            g.depth = c.in_features;
-            g.a = {c.x.data, xStride, false};
-            g.b = {c.weights[p], c.in_features, true};
-            g.d = const_cast<char*>(at(c.y.data, column, c.dtype));
-            g.dStride = yStride;
-            g.dtype = c.dtype;
-            g.tf32 = c.allow_tf32 != 0;
-            g.choice = c.hint.variant;
-            plan.add(g);
+            Matmul product{};
+            product.rows = rowCount(c.x);
+            product.columns = c.features[p];
+            product.depth = c.in_features;
+            product.a = {c.x.data, xStride, false};
+            product.b = {c.weights[p], c.in_features, true};
+            product.d = const_cast<char*>(at(c.y.data, column, c.dtype));
+            product.dStride = yStride;
+            product.input = product.output = c.dtype;
+            product.tf32 = c.allow_tf32 != 0;
+            product.choice = c.hint.variant;
+            plan.add(product);
         }
         column += c.features[p];
     }
@@ -107,9 +107,9 @@ FsStatus planBackward(const FsQkvProjectionBackward& c, Plan& plan) {
     }
     if (s != FS_OK) return s;
 
-    Gemm common{};
+    Matmul common{};
     common.columns = c.in_features;
-    common.dtype = c.dtype;
+    common.input = common.output = c.dtype;
     common.tf32 = c.allow_tf32 != 0;
     common.choice = c.hint.variant;
     /// Whether the columns of part p follow the `features` columns that start at `dy`.
@@ -121,48 +121,48 @@ FsStatus planBackward(const FsQkvProjectionBackward& c, Plan& plan) {
         const int start = plan.count;
         for (int32_t p = 0; p < c.parts; ++p) {
             if (c.features[p] == 0) continue;
-            Gemm* last = plan.count > start ? &plan.gemms[plan.count - 1] : nullptr;
+            Matmul* last = plan.count > start ? &plan.products[plan.count - 1] : nullptr;
             if (last && follows(p, last->a.data, last->a.stride, last->depth) &&
                 c.weights[p] == at(last->b.data, last->depth * c.in_features, c.dtype)) {
                 last->depth += c.features[p];
                 continue;
             }
-            Gemm g = common;
-            g.rows = rows;
-            g.depth = c.features[p];
-            g.a = {c.dy[p].data, dyStride[p], false};
-            g.b = {c.weights[p], c.in_features, false};
-            g.d = c.dx.data;
-            g.dStride = dxStride;
-            g.add = last != nullptr;
-            plan.add(g);
+            Matmul product = common;
+            product.rows = rows;
+            product.depth = c.features[p];
+            product.a = {c.dy[p].data, dyStride[p], false};
+            product.b = {c.weights[p], c.in_features, false};
+            product.d = c.dx.data;
+            product.dStride = dxStride;
+            product.add = last != nullptr;
+            plan.add(product);
         }
         if (plan.count == start) { // no features at all: dx is 0
-            Gemm g = common;
-            g.rows = rows;
-            g.d = c.dx.data;
-            g.dStride = dxStride;
-            plan.add(g);
+            Matmul product = common;
+            product.rows = rows;
+            product.d = c.dx.data;
+            product.dStride = dxStride;
+            plan.add(product);
         }
     }
 
     const int start = plan.count;
     for (int32_t p = 0; p < c.parts; ++p) {
         if (c.features[p] == 0 || !c.dweights[p]) continue;
-        Gemm* last = plan.count > start ? &plan.gemms[plan.count - 1] : nullptr;
+        Matmul* last = plan.count > start ? &plan.products[plan.count - 1] : nullptr;
         if (last && follows(p, last->a.data, last->a.stride, last->rows) &&
             c.dweights[p] == at(last->d, last->rows * c.in_features, c.dtype)) {
             last->rows += c.features[p];
             continue;
         }
-        Gemm g = common;
-        g.rows = c.features[p];
-        g.depth = rows;
-        g.a = {c.dy[p].data, dyStride[p], true};
-        g.b = {c.x.data, xStride, false};
-        g.d = c.dweights[p];
-        g.dStride = c.in_features;
-        plan.add(g);
+        Matmul product = common;
+        product.rows = c.features[p];
+        product.depth = rows;
+        product.a = {c.dy[p].data, dyStride[p], true};
+        product.b = {c.x.data, xStride, false};
+        product.d = c.dweights[p];
+        product.dStride = c.in_features;
+        plan.add(product);
     }
     return FS_OK;
 }
@@ -171,7 +171,7 @@ FsStatus workspaceFor(const Plan& plan, size_t& bytes) {
     bytes = 0;
     for (int i = 0; i < plan.count; ++i) {
         size_t one = 0;
-        if (FsStatus s = gemmWorkspace(plan.gemms[i], one); s != FS_OK) return s;
+        if (FsStatus s = matmulWorkspace(plan.products[i], one); s != FS_OK) return s;
         bytes = one > bytes ? one : bytes;
     }
     return FS_OK;
@@ -184,7 +184,7 @@ FsStatus run(const Plan& plan, void* workspace, size_t bytes, cudaStream_t strea
     if (needed > bytes)
         return fail(FS_WORKSPACE_TOO_SMALL, "workspace: %zu bytes are needed, found %zu", needed, bytes);
     for (int i = 0; i < plan.count; ++i)
-        if (FsStatus s = runGemm(plan.gemms[i], workspace, bytes, stream); s != FS_OK) return s;
+        if (FsStatus s = matmul(plan.products[i], workspace, bytes, stream); s != FS_OK) return s;
     return FS_OK;
 }
 
