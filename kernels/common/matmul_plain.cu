@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kernels/common/element_types.cuh"
 #include "kernels/common/error.h"
 #include "kernels/common/matmul_plain.h"
-#include "kernels/common/vector_io.cuh"
 
 namespace fusescope::kernels {
 namespace {
@@ -38,12 +38,7 @@ template <class In> FsStatus launch(const Matmul& p, cudaStream_t stream) {
 } // namespace
 
 FsStatus matmulPlain(const Matmul& p, cudaStream_t stream) {
-    switch (p.input) {
-    case FS_F32: return launch<float>(p, stream);
-    case FS_F16: return launch<F16>(p, stream);
-    case FS_BF16: return launch<Bf16>(p, stream);
-    }
-    return FS_INVALID_ARGUMENT;
+    return withElementType(p.input, [&](auto type) { return launch<typename decltype(type)::Type>(p, stream); });
 }
 
 } // namespace fusescope::kernels
