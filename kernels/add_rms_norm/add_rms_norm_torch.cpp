@@ -5,7 +5,6 @@
 #include "kernels/add_rms_norm/add_rms_norm_ref.h"
 #include "kernels/common/torch_support.h"
 
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
@@ -72,10 +71,7 @@ Pair backwardCuda(const Tensor& dy, const Tensor& dsum, const Tensor& sum, const
     call.dtype = dtypeOf(sum, "sum");
     call.weight_dtype = dtypeOf(w, "weight");
     call.rounding = roundingOf(fast);
-    size_t bytes = 0;
-    checkCall(fusescope_add_rms_norm_backward_workspace(&call, &bytes));
-    const Tensor workspace = workspaceOf(bytes, sum);
-    checkCall(fusescope_add_rms_norm_backward(&call, dataOrNull(workspace), bytes, streamOf(sum)));
+    callWithWorkspace(call, fusescope_add_rms_norm_backward_workspace, fusescope_add_rms_norm_backward, sum);
     return {dx, dweight};
 }
 
@@ -109,18 +105,13 @@ Pair backwardMeta(const Tensor&, const Tensor&, const Tensor& sum, const Tensor&
 }
 
 Triple callForward(const Tensor& x, const Tensor& residual, const Tensor& weight, double eps, bool fast) {
-    static const auto op = c10::Dispatcher::singleton()
-                               .findSchemaOrThrow("fusescope::add_rms_norm_forward", "")
-                               .typed<Triple(const Tensor&, const Tensor&, const Tensor&, double, bool)>();
+    static const auto op = operatorOf<decltype(forwardMeta)>("fusescope::add_rms_norm_forward");
     return op.call(x, residual, weight, eps, fast);
 }
 
 Pair callBackward(const Tensor& dy, const Tensor& dsum, const Tensor& sum, const Tensor& weight, const Tensor& rstd,
                   double eps, bool fast) {
-    static const auto op =
-        c10::Dispatcher::singleton()
-            .findSchemaOrThrow("fusescope::add_rms_norm_backward", "")
-            .typed<Pair(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, double, bool)>();
+    static const auto op = operatorOf<decltype(backwardMeta)>("fusescope::add_rms_norm_backward");
     return op.call(dy, dsum, sum, weight, rstd, eps, fast);
 }
 

@@ -4,7 +4,6 @@
 #include "kernels/rms_norm/rms_norm.h"
 #include "kernels/rms_norm/rms_norm_ref.h"
 
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
@@ -67,10 +66,7 @@ Pair backwardCuda(const Tensor& dy, const Tensor& x, const Tensor& weight, const
     call.dtype = dtypeOf(x, "x");
     call.weight_dtype = dtypeOf(w, "weight");
     call.rounding = roundingOf(fast);
-    size_t bytes = 0;
-    checkCall(fusescope_rms_norm_backward_workspace(&call, &bytes));
-    const Tensor workspace = workspaceOf(bytes, x);
-    checkCall(fusescope_rms_norm_backward(&call, dataOrNull(workspace), bytes, streamOf(x)));
+    callWithWorkspace(call, fusescope_rms_norm_backward_workspace, fusescope_rms_norm_backward, x);
     return {dx, dweight};
 }
 
@@ -99,16 +95,12 @@ Pair backwardMeta(const Tensor&, const Tensor& x, const Tensor& weight, const Te
 }
 
 Pair callForward(const Tensor& x, const Tensor& weight, double eps, bool fast) {
-    static const auto op = c10::Dispatcher::singleton()
-                               .findSchemaOrThrow("fusescope::rms_norm_forward", "")
-                               .typed<Pair(const Tensor&, const Tensor&, double, bool)>();
+    static const auto op = operatorOf<decltype(forwardMeta)>("fusescope::rms_norm_forward");
     return op.call(x, weight, eps, fast);
 }
 
 Pair callBackward(const Tensor& dy, const Tensor& x, const Tensor& weight, const Tensor& rstd, double eps, bool fast) {
-    static const auto op = c10::Dispatcher::singleton()
-                               .findSchemaOrThrow("fusescope::rms_norm_backward", "")
-                               .typed<Pair(const Tensor&, const Tensor&, const Tensor&, const Tensor&, double, bool)>();
+    static const auto op = operatorOf<decltype(backwardMeta)>("fusescope::rms_norm_backward");
     return op.call(dy, x, weight, rstd, eps, fast);
 }
 
