@@ -53,9 +53,4 @@ template <class Signature> c10::TypedOperatorHandle<Signature> operatorOf(const 
 /// A contiguous fp64 copy on the CPU, for the reference implementations.
 at::Tensor asDouble(const at::Tensor& t);
 
-/// The element type that a half-precision x and an fp32 weight promote to.
-inline at::ScalarType promotedType(const at::Tensor& x, const at::Tensor& weight) {
-    return at::promote_types(x.scalar_type(), weight.scalar_type());
-}
-
 } // namespace fusescope::kernels
