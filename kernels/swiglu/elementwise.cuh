@@ -8,6 +8,7 @@
 #include "kernels/common/element_types.cuh"
 #include "kernels/common/error.h"
 #include "kernels/common/launch.h"
+#include "kernels/common/quotient.cuh"
 #include "kernels/common/rows.cuh"
 
 #include <algorithm>
@@ -56,8 +57,7 @@ template <int N, Layout L> class Place {
 public:
     __device__ __forceinline__ Place(const Walk& walk, int64_t pack) : pack_(pack) {
         if constexpr (L != Layout::flat) {
-            row_ = (pack | walk.packsOfRow) >> 32 ? pack / walk.packsOfRow
-                                                  : int64_t(uint32_t(pack) / uint32_t(walk.packsOfRow));
+            row_ = quotient(pack, walk.packsOfRow);
             column_ = pack - row_ * walk.packsOfRow;
         }
     }
