@@ -26,8 +26,7 @@ FsStatus checkForward(const FsLinearCrossEntropyForward* call, bool pointers) {
     if (s != FS_OK) return s;
     if (c.tokens < 0 || c.hidden < 1 || c.vocab < 1 || c.hidden > maxSize || c.vocab > maxSize)
         return fail(FS_INVALID_ARGUMENT, "linear_cross_entropy: %lld tokens of %lld elements, %lld words cannot be",
-                    static_cast<long long>(c.tokens), static_cast<long long>(c.hidden),
-                    static_cast<long long>(c.vocab));
+                    asLong(c.tokens), asLong(c.hidden), asLong(c.vocab));
     if (c.mode < FS_LINEAR_CROSS_ENTROPY_AUTO || c.mode > FS_LINEAR_CROSS_ENTROPY_LEAN)
         return fail(FS_INVALID_ARGUMENT, "mode: %d is none", int(c.mode));
     if (c.divisor < FS_DIVIDE_BY_VALID || c.divisor > FS_DIVIDE_BY_DEVICE)

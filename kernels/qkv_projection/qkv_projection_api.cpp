@@ -31,7 +31,7 @@ FsStatus strideOf(const FsRows& rows, const char* name, int64_t width, bool writ
     }
     if (rows.outer > 1 && rows.inner > 1 && rows.outer_stride != rows.inner * rows.inner_stride)
         return fail(FS_UNSUPPORTED, "%s: expected rows at one stride", name);
-    if (stride < width) return fail(FS_UNSUPPORTED, "%s: rows of %lld elements overlap", name, (long long)width);
+    if (stride < width) return fail(FS_UNSUPPORTED, "%s: rows of %lld elements overlap", name, asLong(width));
     return FS_OK;
 }
 
@@ -49,7 +49,7 @@ FsStatus checkParts(int32_t parts, const int64_t* features, int64_t inFeatures, 
     return FS_OK;
 }
 
-FsStatus planForward(const FsQkvProjectionForward& c, Plan& plan) {
+FsStatus planCall(const FsQkvProjectionForward& c, Plan& plan) {
     int64_t total = 0, xStride = 0, yStride = 0;
     FsStatus s = checkParts(c.parts, c.features, c.in_features, c.dtype, total);
     if (s == FS_OK) s = strideOf(c.x, "x", c.in_features, false, xStride);
@@ -84,7 +84,7 @@ FsStatus planForward(const FsQkvProjectionForward& c, Plan& plan) {
     return FS_OK;
 }
 
-FsStatus planBackward(const FsQkvProjectionBackward& c, Plan& plan) {
+FsStatus planCall(const FsQkvProjectionBackward& c, Plan& plan) {
     int64_t total = 0, xStride = 0, dxStride = 0, dyStride[FS_PROJECTION_MAX_PARTS] = {};
     FsStatus s = checkParts(c.parts, c.features, c.in_features, c.dtype, total);
     const bool wantsInput = c.dx.data != nullptr;
@@ -177,7 +177,20 @@ FsStatus workspaceFor(const Plan& plan, size_t& bytes) {
     return FS_OK;
 }
 
-FsStatus run(const Plan& plan, void* workspace, size_t bytes, cudaStream_t stream) {
+template <class Call> FsStatus tellWorkspace(const Call* call, size_t* bytes) {
+    beginCall();
+    if (FsStatus s = checkPointer(call, "call"); s != FS_OK) return s;
+    if (FsStatus s = checkPointer(bytes, "bytes"); s != FS_OK) return s;
+    Plan plan;
+    if (FsStatus s = planCall(*call, plan); s != FS_OK) return s;
+    return workspaceFor(plan, *bytes);
+}
+
+template <class Call> FsStatus run(const Call* call, void* workspace, size_t bytes, cudaStream_t stream) {
+    beginCall();
+    if (FsStatus s = checkPointer(call, "call"); s != FS_OK) return s;
+    Plan plan;
+    if (FsStatus s = planCall(*call, plan); s != FS_OK) return s;
     // Told before anything is launched.
     size_t needed = 0;
     if (FsStatus s = workspaceFor(plan, needed); s != FS_OK) return s;
@@ -191,37 +204,19 @@ FsStatus run(const Plan& plan, void* workspace, size_t bytes, cudaStream_t strea
 } // namespace
 
 FsStatus fusescope_qkv_projection_forward_workspace(const FsQkvProjectionForward* call, size_t* bytes) {
-    beginCall();
-    if (FsStatus s = checkPointer(call, "call"); s != FS_OK) return s;
-    if (FsStatus s = checkPointer(bytes, "bytes"); s != FS_OK) return s;
-    Plan plan;
-    if (FsStatus s = planForward(*call, plan); s != FS_OK) return s;
-    return workspaceFor(plan, *bytes);
+    return tellWorkspace(call, bytes);
 }
 
 FsStatus fusescope_qkv_projection_forward(const FsQkvProjectionForward* call, void* workspace, size_t workspace_bytes,
                                           cudaStream_t stream) {
-    beginCall();
-    if (FsStatus s = checkPointer(call, "call"); s != FS_OK) return s;
-    Plan plan;
-    if (FsStatus s = planForward(*call, plan); s != FS_OK) return s;
-    return run(plan, workspace, workspace_bytes, stream);
+    return run(call, workspace, workspace_bytes, stream);
 }
 
 FsStatus fusescope_qkv_projection_backward_workspace(const FsQkvProjectionBackward* call, size_t* bytes) {
-    beginCall();
-    if (FsStatus s = checkPointer(call, "call"); s != FS_OK) return s;
-    if (FsStatus s = checkPointer(bytes, "bytes"); s != FS_OK) return s;
-    Plan plan;
-    if (FsStatus s = planBackward(*call, plan); s != FS_OK) return s;
-    return workspaceFor(plan, *bytes);
+    return tellWorkspace(call, bytes);
 }
 
 FsStatus fusescope_qkv_projection_backward(const FsQkvProjectionBackward* call, void* workspace, size_t workspace_bytes,
                                            cudaStream_t stream) {
-    beginCall();
-    if (FsStatus s = checkPointer(call, "call"); s != FS_OK) return s;
-    Plan plan;
-    if (FsStatus s = planBackward(*call, plan); s != FS_OK) return s;
-    return run(plan, workspace, workspace_bytes, stream);
+    return run(call, workspace, workspace_bytes, stream);
 }
