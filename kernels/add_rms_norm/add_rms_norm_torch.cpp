@@ -124,8 +124,12 @@ struct AddRmsNorm : torch::autograd::Function<AddRmsNorm> {
 };
 
 Pair withGradient(const Tensor& x, const Tensor& residual, const Tensor& weight, double eps, bool fast) {
-    const auto out = AddRmsNorm::apply(x, residual, weight, eps, fast);
-    return {out[0], out[1]};
+    if (wantsGradient(x, residual, weight)) {
+        const auto out = AddRmsNorm::apply(x, residual, weight, eps, fast);
+        return {out[0], out[1]};
+    }
+    const at::AutoDispatchBelowADInplaceOrView below;
+    return withoutGradient(x, residual, weight, eps, fast);
 }
 
 TORCH_LIBRARY_FRAGMENT(fusescope, m) {

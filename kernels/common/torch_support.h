@@ -50,6 +50,11 @@ template <class Signature> c10::TypedOperatorHandle<Signature> operatorOf(const 
     return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
 }
 
+/// Whether autograd has to know of a call on these tensors. Recording one costs more than a small kernel's launch.
+template <class... Tensors> bool wantsGradient(const Tensors&... tensors) {
+    return (at::GradMode::is_enabled() && (tensors.requires_grad() || ...)) || (tensors._fw_grad(0).defined() || ...);
+}
+
 /// A contiguous fp64 copy on the CPU, for the reference implementations.
 at::Tensor asDouble(const at::Tensor& t);
 

@@ -102,7 +102,9 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
 };
 
 Tensor withGradient(const Tensor& x, const Tensor& weight, double eps, bool fast) {
-    return RmsNorm::apply(x, weight, eps, fast);
+    if (wantsGradient(x, weight)) return RmsNorm::apply(x, weight, eps, fast);
+    const at::AutoDispatchBelowADInplaceOrView below;
+    return withoutGradient(x, weight, eps, fast);
 }
 
 TORCH_LIBRARY_FRAGMENT(fusescope, m) {

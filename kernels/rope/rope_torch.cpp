@@ -152,8 +152,12 @@ struct Rope : torch::autograd::Function<Rope> {
 
 Pair withGradient(const Tensor& q, const Tensor& k, const Tensor& cos, const Tensor& sin, int64_t unsqueezeDim,
                   bool fast) {
-    const auto out = Rope::apply(q, k, cos, sin, unsqueezeDim, fast);
-    return {out[0], out[1]};
+    if (wantsGradient(q, k)) {
+        const auto out = Rope::apply(q, k, cos, sin, unsqueezeDim, fast);
+        return {out[0], out[1]};
+    }
+    const at::AutoDispatchBelowADInplaceOrView below;
+    return callForward(q, k, cos, sin, unsqueezeDim, fast);
 }
 
 TORCH_LIBRARY_FRAGMENT(fusescope, m) {

@@ -152,13 +152,22 @@ Pair backwardMeta(const Tensor&, const Tensor& gate, const Tensor& up, bool) {
 }
 Tensor backwardPackedMeta(const Tensor&, const Tensor& gateUp, bool) { return emptyLike(gateUp); }
 
+Tensor callForward(const Tensor& gate, const Tensor& up, bool fast) {
+    static const auto op = operatorOf<decltype(forwardMeta)>("fusescope::swiglu");
+    return op.call(gate, up, fast);
+}
+
+Tensor callForwardPacked(const Tensor& gateUp, bool fast) {
+    static const auto op = operatorOf<decltype(forwardPackedMeta)>("fusescope::swiglu_packed");
+    return op.call(gateUp, fast);
+}
+
 struct Swiglu : torch::autograd::Function<Swiglu> {
     static Tensor forward(AutogradContext* context, const Tensor& gate, const Tensor& up, bool fast) {
         const at::AutoDispatchBelowADInplaceOrView guard;
-        static const auto op = operatorOf<decltype(forwardMeta)>("fusescope::swiglu");
         context->save_for_backward({gate, up});
         context->saved_data["fast"] = fast;
-        return op.call(gate, up, fast);
+        return callForward(gate, up, fast);
     }
 
     static variable_list backward(AutogradContext* context, const variable_list& gradients) {
@@ -172,10 +181,9 @@ struct Swiglu : torch::autograd::Function<Swiglu> {
 struct SwigluPacked : torch::autograd::Function<SwigluPacked> {
     static Tensor forward(AutogradContext* context, const Tensor& gateUp, bool fast) {
         const at::AutoDispatchBelowADInplaceOrView guard;
-        static const auto op = operatorOf<decltype(forwardPackedMeta)>("fusescope::swiglu_packed");
         context->save_for_backward({gateUp});
         context->saved_data["fast"] = fast;
-        return op.call(gateUp, fast);
+        return callForwardPacked(gateUp, fast);
     }
 
     static variable_list backward(AutogradContext* context, const variable_list& gradients) {
@@ -184,8 +192,17 @@ struct SwigluPacked : torch::autograd::Function<SwigluPacked> {
     }
 };
 
-Tensor withGradient(const Tensor& gate, const Tensor& up, bool fast) { return Swiglu::apply(gate, up, fast); }
-Tensor withGradientPacked(const Tensor& gateUp, bool fast) { return SwigluPacked::apply(gateUp, fast); }
+Tensor withGradient(const Tensor& gate, const Tensor& up, bool fast) {
+    if (wantsGradient(gate, up)) return Swiglu::apply(gate, up, fast);
+    const at::AutoDispatchBelowADInplaceOrView below;
+    return callForward(gate, up, fast);
+}
+
+Tensor withGradientPacked(const Tensor& gateUp, bool fast) {
+    if (wantsGradient(gateUp)) return SwigluPacked::apply(gateUp, fast);
+    const at::AutoDispatchBelowADInplaceOrView below;
+    return callForwardPacked(gateUp, fast);
+}
 
 TORCH_LIBRARY_FRAGMENT(fusescope, m) {
     m.def("swiglu(Tensor gate, Tensor up, bool fast=False) -> Tensor");
