@@ -183,7 +183,7 @@ template <class T, class S> FsStatus planOf(const FsAdamW& c, const DeviceFacts&
     // multiprocessors without work.
     const int64_t round = int64_t(plan.threads) * vecWidth<T> * inFlight;
     const bool few = elements / (4 * round) < 8 * int64_t(device.multiprocessors);
-    plan.chunk = c.chunk > 0 ? c.chunk : few ? round : 4 * round;
+    plan.chunk = c.chunk > 0 ? c.chunk : few ? round : 2 * round;
     return FS_OK;
 }
 

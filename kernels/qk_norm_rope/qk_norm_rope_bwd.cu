@@ -89,6 +89,7 @@ template <class T, int Lanes, bool Once>
 __global__ void __launch_bounds__(threads, blocksPerSm) qkNormRopeBackward(const __grid_constant__ Arguments<T> a) {
     constexpr int n = vecWidth<T>, groups = threads / Lanes;
     extern __shared__ uint4 shared[];
+    allowNextLaunch();
     // A thread reads only what it copied itself.
     auto ring = reinterpret_cast<uint4(*)[atOnce][2][threads]>(shared); // [stage][head][dy, x][thread]
     auto ringOfRstd = reinterpret_cast<float(*)[atOnce][threads]>(ring + stages);
@@ -137,14 +138,10 @@ __global__ void __launch_bounds__(threads, blocksPerSm) qkNormRopeBackward(const
         xAhead += p.xWalk.token + (wraps ? p.xWalk.wrap : 0);
     };
 
-    // The tables of a token are asked for one token ahead.
-    int64_t table = a.rotary.token(batch, place) + column;
-    Vec<T, n> cosAhead{}, sinAhead{};
-    auto loadTables = [&] {
-        cosAhead = loadShared<n>(a.rotary.cos + table);
-        sinAhead = loadShared<n>(a.rotary.sin + table);
-    };
-    if (first < a.tokens) loadTables();
+    // The tables of a token are asked for one token ahead. Without a condition: else the load would be waited for at
+    // once, to choose between it and what was there. Past the last token, any row will do.
+    int64_t table = (first < a.tokens ? a.rotary.token(batch, place) : 0) + column;
+    Vec<T, n> cosAhead = loadShared<n>(a.rotary.cos + table), sinAhead = loadShared<n>(a.rotary.sin + table);
 #pragma unroll
     for (int s = 0; s < stages - 1; ++s) copyNext(s);
 
@@ -159,8 +156,9 @@ __global__ void __launch_bounds__(threads, blocksPerSm) qkNormRopeBackward(const
         place += p.stepPlace;
         const bool wraps = place >= a.tokensOfBatch;
         place -= wraps ? a.tokensOfBatch : 0;
-        table += p.tableWalk.token + (wraps ? p.tableWalk.wrap : 0);
-        if (token + p.step < a.tokens) loadTables();
+        if (token + p.step < a.tokens) table += p.tableWalk.token + (wraps ? p.tableWalk.wrap : 0);
+        cosAhead = loadShared<n>(a.rotary.cos + table);
+        sinAhead = loadShared<n>(a.rotary.sin + table);
 
         for (int head = slot; head - slot < p.heads; head += atOnce * slots) {
             copyNext((stage + stages - 1) % stages);
@@ -231,6 +229,7 @@ __global__ void __launch_bounds__(threads, blocksPerSm) qkNormRopeBackward(const
 /// Any head_dim, any alignment: a block is a warp and walks over heads.
 template <class T, bool Once>
 __global__ void __launch_bounds__(32) qkNormRopeBackwardPlain(const __grid_constant__ Arguments<T> a) {
+    allowNextLaunch();
     const bool second = int(blockIdx.x) >= a.part[0].blocks;
     const Part<T>& p = a.part[second];
     const int64_t block = int(blockIdx.x) - (second ? a.part[0].blocks : 0);
@@ -285,6 +284,7 @@ static_assert(sharedBytes <= 48 * 1024 && sharedBytes >= threads * 16 * 2); // n
 template <class T> __global__ void __launch_bounds__(512) sumWeightGradients(const __grid_constant__ Arguments<T> a) {
     __shared__ float scratch[columnSumLanes][columnSumColumns];
     const Part<T>& p = a.part[blockIdx.y];
+    awaitPreviousLaunch();
     if (!p.dweight) return;
     const int64_t column = int64_t(blockIdx.x) * columnSumColumns + threadIdx.x;
     float sum = column < a.headDim ? sumOfColumn(p.partial, p.blocks, a.headDim, column) : 0.f;
@@ -395,7 +395,8 @@ FsStatus launch(const FsQkNormRopeBackward& c, const Plan& plan, float* partial,
         part.slots = plan.slots[w];
         part.blocks = plan.blocks[w];
         if (part.dweight) partial += part.blocks * c.head_dim;
-        if (plan.lanes > 0) setWalks(part, threads / plan.lanes, c.tokens, a.rotary.batchStride, a.rotary.tokenStride);
+        if (plan.lanes > 0 && part.blocks > 0)
+            setWalks(part, threads / plan.lanes, c.tokens, a.rotary.batchStride, a.rotary.tokenStride);
     }
 
     const int grid = plan.blocks[0] + plan.blocks[1];
@@ -412,8 +413,8 @@ FsStatus launch(const FsQkNormRopeBackward& c, const Plan& plan, float* partial,
     }
     if (!c.dq_weight && !c.dk_weight) return FS_OK;
     const unsigned columns = unsigned((c.head_dim + columnSumColumns - 1) / columnSumColumns);
-    sumWeightGradients<T><<<dim3(columns, 2), dim3(columnSumColumns, columnSumLanes), 0, stream>>>(a);
-    return checkLaunch("qk_norm_rope backward, sum over heads");
+    return launchAfter(sumWeightGradients<T>, dim3(columns, 2), dim3(columnSumColumns, columnSumLanes), stream,
+                       "qk_norm_rope backward, sum over heads", a);
 }
 
 FsStatus planFor(Plan& plan, const FsQkNormRopeBackward& c) {
