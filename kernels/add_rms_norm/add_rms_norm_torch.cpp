@@ -3,9 +3,8 @@
 // and Autograd.
 #include "kernels/add_rms_norm/add_rms_norm.h"
 #include "kernels/add_rms_norm/add_rms_norm_ref.h"
-#include "kernels/common/torch_support.h"
+#include "kernels/rms_norm/norm_torch.h"
 
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
@@ -18,19 +17,11 @@ using Pair = std::tuple<Tensor, Tensor>;
 using Triple = std::tuple<Tensor, Tensor, Tensor>;
 
 Triple outputsOfForward(const Tensor& x, const Tensor& residual, const Tensor& weight) {
-    TORCH_CHECK(x.dim() >= 1, "add_rms_norm: expected x with at least one dimension");
     TORCH_CHECK(x.sym_sizes() == residual.sym_sizes() && x.scalar_type() == residual.scalar_type(),
                 "add_rms_norm: expected residual like x (", x.sym_sizes(), ", ", x.scalar_type(), "), found ",
                 residual.sym_sizes(), ", ", residual.scalar_type());
-    TORCH_CHECK(weight.dim() == 1 && weight.sym_size(0) == x.sym_size(-1), "add_rms_norm: expected weight of shape [",
-                x.sym_size(-1), "], found ", weight.sym_sizes());
-    c10::SymDimVector rows(x.sym_sizes().begin(), x.sym_sizes().end() - 1);
-    return {at::empty_symint(x.sym_sizes(), x.options().dtype(promotedType(x, weight))),
-            at::empty_symint(x.sym_sizes(), x.options()), at::empty_symint(rows, x.options().dtype(at::kFloat))};
-}
-
-Pair outputsOfBackward(const Tensor& sum, const Tensor& weight) {
-    return {at::empty_symint(sum.sym_sizes(), sum.options()), at::empty_symint(weight.sym_sizes(), weight.options())};
+    auto [y, rstd] = normOutputs("add_rms_norm", x, weight);
+    return {y, at::empty_symint(x.sym_sizes(), x.options()), rstd};
 }
 
 Triple forwardCuda(const Tensor& x, const Tensor& residual, const Tensor& weight, double eps, bool fast) {
@@ -38,18 +29,12 @@ Triple forwardCuda(const Tensor& x, const Tensor& residual, const Tensor& weight
     auto [y, sum, rstd] = outputsOfForward(x, residual, weight);
     const RowTensor rows(x), rowsResidual(residual);
     const Tensor w = weight.contiguous();
-    FsAddRmsNormForward call{};
+    auto call = normCall<FsAddRmsNormForward>(x, "x", w, rstd, fast);
     call.x = rows.rows;
     call.residual = rowsResidual.rows;
     call.sum = *rowsOf(sum);
     call.y = *rowsOf(y);
-    call.weight = w.data_ptr();
-    call.rstd = rstd.data_ptr<float>();
-    call.width = x.size(-1);
-    call.dtype = dtypeOf(x, "x");
-    call.weight_dtype = dtypeOf(w, "weight");
     call.eps = eps;
-    call.rounding = roundingOf(fast);
     checkCall(fusescope_add_rms_norm_forward(&call, streamOf(x)));
     return {y, sum, rstd};
 }
@@ -57,25 +42,16 @@ Triple forwardCuda(const Tensor& x, const Tensor& residual, const Tensor& weight
 Pair backwardCuda(const Tensor& dy, const Tensor& dsum, const Tensor& sum, const Tensor& weight, const Tensor& rstd,
                   double, bool fast) {
     const c10::cuda::CUDAGuard guard(sum.device());
-    auto [dx, dweight] = outputsOfBackward(sum, weight);
+    auto [dx, dweight] = normGradients(sum, weight);
     const RowTensor rows(sum), rowsDy(dy.to(promotedType(sum, weight))), rowsDsum(dsum.to(sum.scalar_type()));
     const Tensor w = weight.contiguous(), r = rstd.contiguous();
-    FsAddRmsNormBackward call{};
+    auto call = normCall<FsAddRmsNormBackward>(sum, "sum", w, r, fast);
     call.dy = rowsDy.rows;
     call.dsum = rowsDsum.rows;
     call.sum = rows.rows;
     call.dx = *rowsOf(dx);
-    call.weight = w.data_ptr();
-    call.rstd = r.data_ptr<float>();
     call.dweight = dweight.data_ptr();
-    call.width = sum.size(-1);
-    call.dtype = dtypeOf(sum, "sum");
-    call.weight_dtype = dtypeOf(w, "weight");
-    call.rounding = roundingOf(fast);
-    size_t bytes = 0;
-    checkCall(fusescope_add_rms_norm_backward_workspace(&call, &bytes));
-    const Tensor workspace = workspaceOf(bytes, sum);
-    checkCall(fusescope_add_rms_norm_backward(&call, dataOrNull(workspace), bytes, streamOf(sum)));
+    callWithWorkspace(call, fusescope_add_rms_norm_backward_workspace, fusescope_add_rms_norm_backward, sum);
     return {dx, dweight};
 }
 
@@ -91,7 +67,7 @@ Triple forwardCpu(const Tensor& x, const Tensor& residual, const Tensor& weight,
 
 Pair backwardCpu(const Tensor& dy, const Tensor& dsum, const Tensor& sum, const Tensor& weight, const Tensor& rstd,
                  double eps, bool) {
-    auto [dx, dweight] = outputsOfBackward(sum, weight);
+    auto [dx, dweight] = normGradients(sum, weight);
     const Tensor dy64 = asDouble(dy), dsum64 = asDouble(dsum), sum64 = asDouble(sum), w64 = asDouble(weight);
     const Tensor dx64 = at::empty_like(sum64), dw64 = at::empty_like(w64);
     reference::addRmsNormBackward(dy64.data_ptr<double>(), dsum64.data_ptr<double>(), sum64.data_ptr<double>(),
@@ -105,22 +81,17 @@ Triple forwardMeta(const Tensor& x, const Tensor& residual, const Tensor& weight
 }
 
 Pair backwardMeta(const Tensor&, const Tensor&, const Tensor& sum, const Tensor& weight, const Tensor&, double, bool) {
-    return outputsOfBackward(sum, weight);
+    return normGradients(sum, weight);
 }
 
 Triple callForward(const Tensor& x, const Tensor& residual, const Tensor& weight, double eps, bool fast) {
-    static const auto op = c10::Dispatcher::singleton()
-                               .findSchemaOrThrow("fusescope::add_rms_norm_forward", "")
-                               .typed<Triple(const Tensor&, const Tensor&, const Tensor&, double, bool)>();
+    static const auto op = operatorOf<decltype(forwardMeta)>("fusescope::add_rms_norm_forward");
     return op.call(x, residual, weight, eps, fast);
 }
 
 Pair callBackward(const Tensor& dy, const Tensor& dsum, const Tensor& sum, const Tensor& weight, const Tensor& rstd,
                   double eps, bool fast) {
-    static const auto op =
-        c10::Dispatcher::singleton()
-            .findSchemaOrThrow("fusescope::add_rms_norm_backward", "")
-            .typed<Pair(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, double, bool)>();
+    static const auto op = operatorOf<decltype(backwardMeta)>("fusescope::add_rms_norm_backward");
     return op.call(dy, dsum, sum, weight, rstd, eps, fast);
 }
 
@@ -153,8 +124,12 @@ struct AddRmsNorm : torch::autograd::Function<AddRmsNorm> {
 };
 
 Pair withGradient(const Tensor& x, const Tensor& residual, const Tensor& weight, double eps, bool fast) {
-    const auto out = AddRmsNorm::apply(x, residual, weight, eps, fast);
-    return {out[0], out[1]};
+    if (wantsGradient(x, residual, weight)) {
+        const auto out = AddRmsNorm::apply(x, residual, weight, eps, fast);
+        return {out[0], out[1]};
+    }
+    const at::AutoDispatchBelowADInplaceOrView below;
+    return withoutGradient(x, residual, weight, eps, fast);
 }
 
 TORCH_LIBRARY_FRAGMENT(fusescope, m) {

@@ -6,13 +6,6 @@
 #include <cstdlib>
 
 namespace fusescope::kernels {
-namespace {
-
-constexpr int64_t maxElements = int64_t{1} << 46; // far beyond any device, far from overflow
-
-long long asLong(int64_t v) { return static_cast<long long>(v); }
-
-} // namespace
 
 FsStatus checkRows(const FsRows& rows, const char* name, int64_t width, bool written) {
     if (rows.outer < 0 || rows.inner < 0 || width < 0 || rows.outer > maxElements || rows.inner > maxElements ||

@@ -6,6 +6,11 @@
 
 namespace fusescope::kernels {
 
+constexpr int64_t maxElements = int64_t{1} << 46; ///< of a tensor: far beyond any device, far from overflow
+
+/// For printf's %lld.
+inline long long asLong(int64_t v) { return v; }
+
 inline int64_t rowCount(const FsRows& rows) { return rows.outer * rows.inner; }
 
 inline size_t sizeOf(FsDtype dtype) { return dtype == FS_F32 ? 4 : 2; }

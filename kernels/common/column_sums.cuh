@@ -3,6 +3,7 @@
 // this one adds them in the order of the blocks and rounds once. No atomics, so repeated runs agree bit for bit.
 #pragma once
 
+#include "kernels/common/dependent_launch.cuh"
 #include "kernels/common/error.h"
 #include "kernels/common/vector_io.cuh"
 
@@ -33,6 +34,7 @@ __device__ __forceinline__ float sumOfColumn(const float* partial, int blocks, i
 template <class W>
 __global__ void __launch_bounds__(512) sumColumns(const float* partial, int blocks, int64_t width, W* out) {
     __shared__ float scratch[columnSumLanes][columnSumColumns];
+    awaitPreviousLaunch();
     const int64_t column = int64_t(blockIdx.x) * columnSumColumns + threadIdx.x;
     float sum = column < width ? sumOfColumn(partial, blocks, width, column) : 0.f;
     scratch[threadIdx.y][threadIdx.x] = sum;
@@ -42,11 +44,12 @@ __global__ void __launch_bounds__(512) sumColumns(const float* partial, int bloc
     out[column] = fromFloat<W>(sum);
 }
 
+/// After a kernel that calls allowNextLaunch().
 template <class W>
 FsStatus launchSumColumns(const float* partial, int blocks, int64_t width, W* out, cudaStream_t stream) {
     const unsigned grid = unsigned((width + columnSumColumns - 1) / columnSumColumns);
-    sumColumns<W><<<grid, dim3(columnSumColumns, columnSumLanes), 0, stream>>>(partial, blocks, width, out);
-    return checkLaunch("sum over rows");
+    return launchAfter(sumColumns<W>, grid, dim3(columnSumColumns, columnSumLanes), stream, "sum over rows", partial,
+                       blocks, width, out);
 }
 
 } // namespace fusescope::kernels

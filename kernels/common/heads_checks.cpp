@@ -10,9 +10,7 @@
 namespace fusescope::kernels {
 namespace {
 
-constexpr int64_t maxElements = int64_t{1} << 46, maxHeads = int64_t{1} << 28;
-
-long long asLong(int64_t v) { return static_cast<long long>(v); }
+constexpr int64_t maxHeads = int64_t{1} << 28;
 
 struct Level {
     int64_t count, stride;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products by cuBLASLt, for operators that work on what a product gives or takes.
+// Matrix products through cuBLASLt, in row-major terms: products and sums in fp32, no reduction in the element type.
 #pragma once
 
 #include "kernels/common/abi.h"
@@ -8,29 +8,40 @@
 
 namespace fusescope::kernels {
 
-/// c = alpha * op(a) * op(b) + beta * c, column-major as cuBLAS has it: op(a) is m x k, op(b) is k x n, c is m x n.
-/// Products and sums are fp32 (never tf32); c is rounded once, when it is written.
-struct Matmul {
-    bool transposeA = false;
-    bool transposeB = false;
-    int64_t m = 0, n = 0, k = 0;
-    const void* a = nullptr;
-    int64_t lda = 0;
-    const void* b = nullptr;
-    int64_t ldb = 0;
-    void* c = nullptr;
-    int64_t ldc = 0;
-    FsDtype input = FS_BF16;  ///< of a and b
-    FsDtype output = FS_BF16; ///< of c: `input` or fp32
-    float alpha = 1.f;
-    float beta = 0.f;
+/// An operand. `stride` is the distance in elements from one stored row to the next.
+struct Matrix {
+    const void* data;
+    int64_t stride;
+    bool transposed; ///< the matrix meant is the transpose of the one stored
 };
 
-/// What cuBLASLt's heuristic may choose to use; more does not make Hopper's products quicker.
-constexpr size_t matmulWorkspace = size_t{32} << 20;
+/// d[rows][columns] = alpha * a[rows][depth] * b[depth][columns], or added to what d holds. d is rounded once, when it
+/// is written.
+struct Matmul {
+    int64_t rows;
+    int64_t columns;
+    int64_t depth;
+    Matrix a;
+    Matrix b;
+    void* d;
+    int64_t dStride;
+    bool add;
+    FsDtype input;  ///< of a and b
+    FsDtype output; ///< of d: `input` or fp32
+    float alpha = 1.f;
+    bool tf32;  ///< fp32 operands may be rounded to TF32
+    int choice; ///< which of cuBLASLt's suggestions to take, 0 the one it ranks first
+};
 
-/// The algorithm is the heuristic's first choice, remembered for each device and shape, so a repeated product is
-/// bit-identical. The first product on a device makes a cuBLASLt handle, which is kept.
+/// The most workspace that a product needs: what NVIDIA advises for Hopper, more makes none quicker.
+constexpr size_t mostMatmulWorkspace = size_t{32} << 20;
+
+/// Bytes of workspace that matmul() needs for it. Asks cuBLASLt's heuristic once a shape, layout and device.
+FsStatus matmulWorkspace(const Matmul& product, size_t& bytes);
+
+/// The algorithm is remembered for each device, shape and layout, so a repeated product is bit-identical; where
+/// cuBLASLt has none, a plain kernel takes its place. Products that follow one another on a stream may share a
+/// workspace. The first on a device makes a cuBLASLt handle, which is kept.
 FsStatus matmul(const Matmul& product, void* workspace, size_t workspaceBytes, cudaStream_t stream);
 
 } // namespace fusescope::kernels

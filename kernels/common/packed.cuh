@@ -17,15 +17,21 @@ template <> struct Packed<float> {
     static __device__ __forceinline__ float multiply(float a, float b) { return __fmul_rn(a, b); }
     static __device__ __forceinline__ float add(float a, float b) { return __fadd_rn(a, b); }
     static __device__ __forceinline__ float subtract(float a, float b) { return __fsub_rn(a, b); }
+    static __device__ __forceinline__ float pack(const float* f) { return f[0]; }
     static __device__ __forceinline__ void unpack(float v, float* f) { f[0] = v; }
 };
 
-template <> struct Packed<F16> {
-    using Type = __half2;
+/// Two elements in one register, and the instructions that work on both.
+template <class Two> struct PackedTwo {
+    using Type = Two;
     static constexpr int elements = 2;
-    static __device__ __forceinline__ Type multiply(Type a, Type b) { return __hmul2_rn(a, b); }
-    static __device__ __forceinline__ Type add(Type a, Type b) { return __hadd2_rn(a, b); }
-    static __device__ __forceinline__ Type subtract(Type a, Type b) { return __hsub2_rn(a, b); }
+    static __device__ __forceinline__ Two multiply(Two a, Two b) { return __hmul2_rn(a, b); }
+    static __device__ __forceinline__ Two add(Two a, Two b) { return __hadd2_rn(a, b); }
+    static __device__ __forceinline__ Two subtract(Two a, Two b) { return __hsub2_rn(a, b); }
+};
+
+template <> struct Packed<F16> : PackedTwo<__half2> {
+    static __device__ __forceinline__ Type pack(const float* f) { return __floats2half2_rn(f[0], f[1]); }
     static __device__ __forceinline__ void unpack(Type v, float* f) {
         const float2 both = __half22float2(v);
         f[0] = both.x;
@@ -33,12 +39,8 @@ template <> struct Packed<F16> {
     }
 };
 
-template <> struct Packed<Bf16> {
-    using Type = __nv_bfloat162;
-    static constexpr int elements = 2;
-    static __device__ __forceinline__ Type multiply(Type a, Type b) { return __hmul2_rn(a, b); }
-    static __device__ __forceinline__ Type add(Type a, Type b) { return __hadd2_rn(a, b); }
-    static __device__ __forceinline__ Type subtract(Type a, Type b) { return __hsub2_rn(a, b); }
+template <> struct Packed<Bf16> : PackedTwo<__nv_bfloat162> {
+    static __device__ __forceinline__ Type pack(const float* f) { return __floats2bfloat162_rn(f[0], f[1]); }
     static __device__ __forceinline__ void unpack(Type v, float* f) {
         const uint32_t bits = reinterpret_cast<const uint32_t&>(v);
         f[0] = __uint_as_float(bits << 16);
@@ -66,6 +68,16 @@ template <class T, int N> __device__ __forceinline__ Vec<T, N> add(const Vec<T, 
 
 template <class T, int N> __device__ __forceinline__ Vec<T, N> subtract(const Vec<T, N>& a, const Vec<T, N>& b) {
     return zipPacked(a, b, [](auto x, auto y) { return Packed<T>::subtract(x, y); });
+}
+
+/// Rounds fp32 values to a vector of T.
+template <class T, int N> __device__ __forceinline__ Vec<T, N> packed(const float (&f)[N]) {
+    using P = typename Packed<T>::Type;
+    constexpr int n = Packed<T>::elements;
+    Vec<T, N> v;
+#pragma unroll
+    for (int i = 0; i < N / n; ++i) reinterpret_cast<P*>(v.e)[i] = Packed<T>::pack(f + i * n);
+    return v;
 }
 
 /// All elements in fp32.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/common/abi.h"
+#include "kernels/common/quotient.cuh"
 
 namespace fusescope::kernels {
 
@@ -16,8 +17,7 @@ template <class T> struct Rows {
     /// `Flat`: the caller has seen that `inner` is 1.
     template <bool Flat = false> __device__ __forceinline__ T* row(int64_t r) const {
         if (Flat || inner == 1) return data + r * outerStride;
-        // Divisions of 64 bits cost several times those of 32.
-        const int64_t o = (r | inner) >> 32 ? r / inner : int64_t(uint32_t(r) / uint32_t(inner));
+        const int64_t o = quotient(r, inner);
         return data + o * outerStride + (r - o * inner) * innerStride;
     }
 };

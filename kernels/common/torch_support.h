@@ -5,6 +5,7 @@
 #include "kernels/common/abi.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <optional>
 
 namespace fusescope::kernels {
@@ -35,12 +36,26 @@ inline void* dataOrNull(const at::Tensor& t) { return t.defined() ? t.data_ptr()
 /// The current stream of the tensor's device.
 FsStream streamOf(const at::Tensor& t);
 
+/// Runs a call of the C interface on the current stream, with the workspace that it asks for.
+template <class Call, class Workspace, class Run>
+void callWithWorkspace(const Call& call, Workspace&& workspace, Run&& run, const at::Tensor& like) {
+    size_t bytes = 0;
+    checkCall(workspace(&call, &bytes));
+    const at::Tensor memory = workspaceOf(bytes, like);
+    checkCall(run(&call, dataOrNull(memory), bytes, streamOf(like)));
+}
+
+/// What the dispatcher has under a name, torch.ops.fusescope.<name>: keep it in a static variable.
+template <class Signature> c10::TypedOperatorHandle<Signature> operatorOf(const char* name) {
+    return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
+}
+
+/// Whether autograd has to know of a call on these tensors. Recording one costs more than a small kernel's launch.
+template <class... Tensors> bool wantsGradient(const Tensors&... tensors) {
+    return (at::GradMode::is_enabled() && (tensors.requires_grad() || ...)) || (tensors._fw_grad(0).defined() || ...);
+}
+
 /// A contiguous fp64 copy on the CPU, for the reference implementations.
 at::Tensor asDouble(const at::Tensor& t);
-
-/// The element type that a half-precision x and an fp32 weight promote to.
-inline at::ScalarType promotedType(const at::Tensor& x, const at::Tensor& weight) {
-    return at::promote_types(x.scalar_type(), weight.scalar_type());
-}
 
 } // namespace fusescope::kernels

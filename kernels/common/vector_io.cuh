@@ -66,29 +66,4 @@ template <int N, class T> __device__ __forceinline__ void store(T* p, const Vec<
     }
 }
 
-/// Two elements in one register, and the instructions that work on both.
-template <class T> struct Pair;
-template <> struct Pair<Bf16> {
-    using Type = __nv_bfloat162;
-    static __device__ __forceinline__ Type round(float a, float b) { return __floats2bfloat162_rn(a, b); }
-};
-template <> struct Pair<F16> {
-    using Type = __half2;
-    static __device__ __forceinline__ Type round(float a, float b) { return __floats2half2_rn(a, b); }
-};
-
-/// Rounds fp32 values to a vector of T.
-template <class T, int N> __device__ __forceinline__ Vec<T, N> packed(const float (&values)[N]) {
-    Vec<T, N> v;
-    if constexpr (sizeof(T) == 4) {
-#pragma unroll
-        for (int i = 0; i < N; ++i) v.e[i] = values[i];
-    } else {
-        auto* pairs = reinterpret_cast<typename Pair<T>::Type*>(&v);
-#pragma unroll
-        for (int i = 0; i < N / 2; ++i) pairs[i] = Pair<T>::round(values[2 * i], values[2 * i + 1]);
-    }
-    return v;
-}
-
 } // namespace fusescope::kernels

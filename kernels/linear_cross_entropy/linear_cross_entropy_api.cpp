@@ -26,8 +26,7 @@ FsStatus checkForward(const FsLinearCrossEntropyForward* call, bool pointers) {
     if (s != FS_OK) return s;
     if (c.tokens < 0 || c.hidden < 1 || c.vocab < 1 || c.hidden > maxSize || c.vocab > maxSize)
         return fail(FS_INVALID_ARGUMENT, "linear_cross_entropy: %lld tokens of %lld elements, %lld words cannot be",
-                    static_cast<long long>(c.tokens), static_cast<long long>(c.hidden),
-                    static_cast<long long>(c.vocab));
+                    asLong(c.tokens), asLong(c.hidden), asLong(c.vocab));
     if (c.mode < FS_LINEAR_CROSS_ENTROPY_AUTO || c.mode > FS_LINEAR_CROSS_ENTROPY_LEAN)
         return fail(FS_INVALID_ARGUMENT, "mode: %d is none", int(c.mode));
     if (c.divisor < FS_DIVIDE_BY_VALID || c.divisor > FS_DIVIDE_BY_DEVICE)
@@ -87,34 +86,31 @@ private:
                size_t(plan_.firstColumn(chunk) * c_.weight_stride) * plan_.elementSize;
     }
 
-    FsStatus multiply(const Matmul& p) const {
-        return matmul(p, workspace_ + plan_.products, matmulWorkspace, stream_);
+    FsStatus multiply(Matmul& p) const {
+        p.input = c_.dtype;
+        return matmul(p, workspace_ + plan_.products, mostMatmulWorkspace, stream_);
     }
-
-    // Row-major [rows][columns] is column-major columns x rows, so every product below is written transposed.
 
     /// z = x weight^T
     FsStatus computeLogits(const Logits& z, int64_t chunk) const {
-        Matmul p;
-        p.transposeA = true;
-        p.m = z.columns, p.n = c_.tokens, p.k = c_.hidden;
-        p.a = weightOf(chunk), p.lda = c_.weight_stride;
-        p.b = c_.x, p.ldb = c_.x_stride;
-        p.c = z.data, p.ldc = z.stride;
-        p.input = p.output = c_.dtype;
+        Matmul p{};
+        p.rows = c_.tokens, p.columns = z.columns, p.depth = c_.hidden;
+        p.a = {c_.x, c_.x_stride, false};
+        p.b = {weightOf(chunk), c_.weight_stride, true};
+        p.d = z.data, p.dStride = z.stride;
+        p.output = c_.dtype;
         return multiply(p);
     }
 
     /// dx += dz weight, in fp32 where there is more than one chunk to add
     FsStatus computeDx(const Logits& dz, int64_t chunk) const {
-        Matmul p;
-        p.m = c_.hidden, p.n = c_.tokens, p.k = dz.columns;
-        p.a = weightOf(chunk), p.lda = c_.weight_stride;
-        p.b = dz.data, p.ldb = dz.stride;
-        p.c = sumsOfDx(), p.ldc = c_.hidden;
-        p.input = c_.dtype;
+        Matmul p{};
+        p.rows = c_.tokens, p.columns = c_.hidden, p.depth = dz.columns;
+        p.a = {dz.data, dz.stride, false};
+        p.b = {weightOf(chunk), c_.weight_stride, false};
+        p.d = sumsOfDx(), p.dStride = c_.hidden;
+        p.add = chunk > 0;
         p.output = plan_.chunks > 1 ? FS_F32 : c_.dtype;
-        p.beta = chunk > 0 ? 1.f : 0.f;
         return multiply(p);
     }
 
@@ -124,14 +120,13 @@ private:
 
     /// dweight = dz^T x
     FsStatus computeDweight(const Logits& dz, int64_t chunk) const {
-        Matmul p;
-        p.transposeB = true;
-        p.m = c_.hidden, p.n = dz.columns, p.k = c_.tokens;
-        p.a = c_.x, p.lda = c_.x_stride;
-        p.b = dz.data, p.ldb = dz.stride;
-        p.c = static_cast<char*>(c_.dweight) + size_t(plan_.firstColumn(chunk) * c_.hidden) * plan_.elementSize;
-        p.ldc = c_.hidden;
-        p.input = p.output = c_.dtype;
+        Matmul p{};
+        p.rows = dz.columns, p.columns = c_.hidden, p.depth = c_.tokens;
+        p.a = {dz.data, dz.stride, true};
+        p.b = {c_.x, c_.x_stride, false};
+        p.d = static_cast<char*>(c_.dweight) + size_t(plan_.firstColumn(chunk) * c_.hidden) * plan_.elementSize;
+        p.dStride = c_.hidden;
+        p.output = c_.dtype;
         p.alpha = c_.dtype == FS_F16 ? dweightShrink : 1.f;
         return multiply(p);
     }

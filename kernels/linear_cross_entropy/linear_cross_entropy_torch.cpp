@@ -6,7 +6,6 @@
 #include "kernels/linear_cross_entropy/linear_cross_entropy_ref.h"
 
 #include <ATen/FunctionalTensorWrapper.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/impl/TorchDispatchModeTLS.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -117,10 +116,9 @@ Outputs forwardCuda(const Tensor& x, const Tensor& weight, const Tensor& labels,
     call.dweight = wantDweight ? dweight.data_ptr() : nullptr;
     call.mode = modeOf(mode);
     call.memory_limit = memoryLimit < 0 ? 0 : uint64_t(memoryLimit);
-    size_t bytes = 0;
-    checkCall(fusescope_linear_cross_entropy_workspace(&call, &bytes, nullptr));
-    const Tensor workspace = workspaceOf(bytes, x);
-    checkCall(fusescope_linear_cross_entropy_forward(&call, dataOrNull(workspace), bytes, streamOf(x)));
+    callWithWorkspace(
+        call, [](auto* c, size_t* bytes) { return fusescope_linear_cross_entropy_workspace(c, bytes, nullptr); },
+        fusescope_linear_cross_entropy_forward, x);
     return outputs;
 }
 
@@ -212,24 +210,17 @@ void backwardInPlaceMeta(const Tensor&, const Tensor&, Tensor&, Tensor&) {}
 
 Outputs callForward(const Tensor& x, const Tensor& weight, const Tensor& labels, const Options& o, bool wantDx,
                     bool wantDweight) {
-    static const auto op = c10::Dispatcher::singleton()
-                               .findSchemaOrThrow("fusescope::linear_cross_entropy_forward", "")
-                               .typed<Outputs(const Tensor&, const Tensor&, const Tensor&, const MaybeTensor&,
-                                              std::optional<double>, int64_t, c10::string_view, int64_t, bool, bool)>();
+    static const auto op = operatorOf<decltype(forwardCpu)>("fusescope::linear_cross_entropy_forward");
     return op.call(x, weight, labels, o.items, o.number, o.ignored, o.mode, o.memoryLimit, wantDx, wantDweight);
 }
 
 Pair callBackward(const Tensor& dloss, const Tensor& state, const Tensor& dx, const Tensor& dweight) {
-    static const auto op = c10::Dispatcher::singleton()
-                               .findSchemaOrThrow("fusescope::linear_cross_entropy_backward", "")
-                               .typed<Pair(const Tensor&, const Tensor&, const Tensor&, const Tensor&)>();
+    static const auto op = operatorOf<decltype(callBackward)>("fusescope::linear_cross_entropy_backward");
     return op.call(dloss, state, dx, dweight);
 }
 
 void callBackwardInPlace(const Tensor& dloss, const Tensor& state, Tensor& dx, Tensor& dweight) {
-    static const auto op = c10::Dispatcher::singleton()
-                               .findSchemaOrThrow("fusescope::linear_cross_entropy_backward_", "")
-                               .typed<void(const Tensor&, const Tensor&, Tensor&, Tensor&)>();
+    static const auto op = operatorOf<decltype(callBackwardInPlace)>("fusescope::linear_cross_entropy_backward_");
     op.call(dloss, state, dx, dweight);
 }
 

@@ -4,6 +4,7 @@
 // other's shared memory. A persistent grid: while a row's gradient is written, the next row is copied into the place it
 // leaves, so the memory bus never waits for a reduction of the same block alone.
 #include "kernels/common/async_copy.cuh"
+#include "kernels/common/element_types.cuh"
 #include "kernels/common/error.h"
 #include "kernels/linear_cross_entropy/logits.h"
 #include "kernels/linear_cross_entropy/softmax.cuh"
@@ -199,8 +200,8 @@ FsStatus launchSoftmaxGradient(FsDtype dtype, const Logits& z, const Tokens& t, 
                                cudaStream_t stream) {
     done = false;
     if (device.computeCapability < 90 || hint.variant == 1) return FS_OK;
-    return withType(dtype, [&](auto zero) {
-        using T = decltype(zero);
+    return withElementType(dtype, [&](auto type) {
+        using T = typename decltype(type)::Type;
         const int64_t rowBytes = z.columns * int64_t(sizeof(T));
         int blocks = clusterFor(rowBytes, device);
         const int wanted = hint.variant;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Statistics of a chunk of logits, and their gradient once the statistics are known: a block a row in both.
+#include "kernels/common/element_types.cuh"
 #include "kernels/common/error.h"
 #include "kernels/linear_cross_entropy/logits.h"
 #include "kernels/linear_cross_entropy/softmax.cuh"
@@ -97,8 +98,8 @@ unsigned gridOf(const Tokens& t) { return unsigned(t.count < INT32_MAX ? t.count
 
 FsStatus launchStatistics(FsDtype dtype, const Logits& z, const Tokens& t, const Softmax& softmax, bool first,
                           cudaStream_t stream) {
-    return withType(dtype, [&](auto zero) {
-        using T = decltype(zero);
+    return withElementType(dtype, [&](auto type) {
+        using T = typename decltype(type)::Type;
         statistics<T><<<gridOf(t), threads, 0, stream>>>(static_cast<const T*>(z.data), chunkOf(z), t, softmax, first);
         return checkLaunch("statistics of logits");
     });
@@ -106,8 +107,8 @@ FsStatus launchStatistics(FsDtype dtype, const Logits& z, const Tokens& t, const
 
 FsStatus launchGradient(FsDtype dtype, const Logits& z, void* dz, const Tokens& t, const Softmax& softmax,
                         const float* state, cudaStream_t stream) {
-    return withType(dtype, [&](auto zero) {
-        using T = decltype(zero);
+    return withElementType(dtype, [&](auto type) {
+        using T = typename decltype(type)::Type;
         gradient<T><<<gridOf(t), threads, 0, stream>>>(static_cast<const T*>(z.data), static_cast<T*>(dz), chunkOf(z),
                                                        t, softmax, state);
         return checkLaunch("gradient of logits");

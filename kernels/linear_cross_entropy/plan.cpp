@@ -48,7 +48,7 @@ LogitsPlan planOf(const FsLinearCrossEntropyForward& c, FsLinearCrossEntropyMode
     p.statistics = p.bytes;
     p.bytes += 3 * aligned(c.tokens * 4);
     p.products = p.bytes;
-    p.bytes += matmulWorkspace;
+    p.bytes += mostMatmulWorkspace;
     return p;
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What linear cross entropy does beside its logits: counts of labels, the loss, and passes over the gradients.
+#include "kernels/common/checks.h"
+#include "kernels/common/element_types.cuh"
 #include "kernels/common/error.h"
 #include "kernels/linear_cross_entropy/logits.h"
 #include "kernels/linear_cross_entropy/softmax.cuh"
@@ -99,8 +101,6 @@ __global__ void __launch_bounds__(blockOfElements) scaleByLoss(const T* from, T*
     scaleElements(from, to, count, by, vectors);
 }
 
-bool aligned16(const void* p) { return (reinterpret_cast<uintptr_t>(p) & 15u) == 0; }
-
 unsigned gridOf(const DeviceFacts& device, int64_t count) {
     return unsigned(persistentGrid(device, 8, (count + 8 * blockOfElements - 1) / (8 * blockOfElements)));
 }
@@ -119,8 +119,8 @@ FsStatus launchLoss(const Tokens& t, const Softmax& softmax, const Divisor& divi
 
 FsStatus launchRound(FsDtype dtype, const float* from, void* to, int64_t count, const DeviceFacts& device,
                      cudaStream_t stream) {
-    return withType(dtype, [&](auto zero) {
-        using T = decltype(zero);
+    return withElementType(dtype, [&](auto type) {
+        using T = typename decltype(type)::Type;
         roundElements<T><<<gridOf(device, count), blockOfElements, 0, stream>>>(from, static_cast<T*>(to), count,
                                                                                 aligned16(from) && aligned16(to));
         return checkLaunch("rounding of dx");
@@ -129,8 +129,8 @@ FsStatus launchRound(FsDtype dtype, const float* from, void* to, int64_t count, 
 
 FsStatus launchScale(FsDtype dtype, const void* from, void* to, int64_t count, const float* dloss, const float* state,
                      float factor, const DeviceFacts& device, cudaStream_t stream) {
-    return withType(dtype, [&](auto zero) {
-        using T = decltype(zero);
+    return withElementType(dtype, [&](auto type) {
+        using T = typename decltype(type)::Type;
         scaleByLoss<T><<<gridOf(device, count), blockOfElements, 0, stream>>>(static_cast<const T*>(from),
                                                                               static_cast<T*>(to), count, dloss, state,
                                                                               factor, aligned16(from) && aligned16(to));

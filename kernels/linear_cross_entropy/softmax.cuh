@@ -101,14 +101,4 @@ template <class T> __device__ __forceinline__ Vec<T, vecWidth<T>> zeros() {
     return out;
 }
 
-/// Calls f with a value of the element type.
-template <class F> FsStatus withType(FsDtype dtype, F&& f) {
-    switch (dtype) {
-    case FS_F32: return f(float{});
-    case FS_F16: return f(F16{});
-    case FS_BF16: return f(Bf16{});
-    }
-    return FS_INVALID_ARGUMENT;
-}
-
 } // namespace fusescope::kernels

@@ -2,26 +2,17 @@
 // The instances that the kernels of qk_norm_rope come in.
 #pragma once
 
-#include "kernels/common/abi.h"
-#include "kernels/common/vector_io.cuh"
+#include "kernels/common/element_types.cuh"
 
 #include <type_traits>
 
 namespace fusescope::kernels {
 
-template <class T> struct ElementType { using Type = T; };
-
 /// Calls f(ElementType<T>, std::bool_constant<Once>).
 template <class F> FsStatus withElementType(FsDtype dtype, FsRounding rounding, F&& f) {
-    auto rounded = [&](auto type) {
+    return withElementType(dtype, [&](auto type) {
         return rounding == FS_ROUND_ONCE ? f(type, std::true_type{}) : f(type, std::false_type{});
-    };
-    switch (dtype) {
-    case FS_F32: return rounded(ElementType<float>{});
-    case FS_F16: return rounded(ElementType<F16>{});
-    case FS_BF16: return rounded(ElementType<Bf16>{});
-    }
-    return FS_INVALID_ARGUMENT;
+    });
 }
 
 /// Threads that share a head, each with one vector of either half; 0 where head_dim has no fast kernel.

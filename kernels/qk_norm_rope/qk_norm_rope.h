@@ -59,7 +59,7 @@ typedef struct FsQkNormRopeBackward {
     int64_t head_dim;
     FsDtype dtype;
     FsRounding rounding;
-    FsLaunchHint hint; // blocks_per_sm;  variant: -1 for any size's kernel
+    FsLaunchHint hint; // blocks_per_sm;  variant: heads of a token side by side, or -1 for any size's kernel
 } FsQkNormRopeBackward;
 
 // Bytes of workspace that the call needs on the current device.

@@ -18,14 +18,24 @@
 namespace fusescope::kernels {
 namespace {
 
+/// How far a pointer moves through one tensor, in elements.
+struct Walk {
+    int64_t head;  // from a head to the one that the same lanes take next
+    int64_t token; // from after a token's last head to the first of the token that the same lanes take next
+    int64_t wrap;  // more than that when a batch ends between
+};
+
 /// q's or k's.
 template <class T> struct Part {
     Heads<const T> dy, x;
     Heads<T> dx;
+    Walk dyWalk, xWalk, dxWalk, tableWalk;
     const T* weight;
     const float* rstd;
-    T* dweight;     // null when it is not wanted
-    float* partial; // [blocks][headDim]
+    T* dweight;        // null when it is not wanted
+    float* partial;    // [blocks][headDim]
+    int64_t step;      // from a token to the one that the same lanes take next,
+    int64_t stepPlace; // and what that is past whole batches
     int heads;
     int slots; // heads of a token that a block works on side by side, a power of two
     int blocks;
@@ -42,10 +52,10 @@ template <class T> struct Arguments {
 
 constexpr int threads = 256, blocksPerSm = 3;
 
-/// Heads of a group of lanes that are in shared memory or on their way there: the copies run ahead of the arithmetic,
-/// whose chain from a load to the sum over a head would else leave the bus idle.
-constexpr int stages = 4;
-constexpr int sharedBytes = stages * threads * (2 * 16 + 4);
+/// Heads that a group of lanes works on at once, and such lots that are in shared memory or on their way there: the
+/// copies run ahead of the arithmetic, whose chain from a load to the sum over a head would else leave the bus idle.
+constexpr int atOnce = 2, stages = 2;
+constexpr int sharedBytes = stages * atOnce * threads * (2 * 16 + 4);
 
 template <class T, int N> __device__ __forceinline__ Vec<T, N> shuffled(const Vec<T, N>& v, int distance) {
     Vec<T, N> out;
@@ -79,9 +89,10 @@ template <class T, int Lanes, bool Once>
 __global__ void __launch_bounds__(threads, blocksPerSm) qkNormRopeBackward(const __grid_constant__ Arguments<T> a) {
     constexpr int n = vecWidth<T>, groups = threads / Lanes;
     extern __shared__ uint4 shared[];
+    allowNextLaunch();
     // A thread reads only what it copied itself.
-    auto ring = reinterpret_cast<uint4(*)[2][threads]>(shared);                           // [stage][dy, x][thread]
-    auto ringOfRstd = reinterpret_cast<float(*)[threads]>(shared + stages * 2 * threads); // [stage][thread]
+    auto ring = reinterpret_cast<uint4(*)[atOnce][2][threads]>(shared); // [stage][head][dy, x][thread]
+    auto ringOfRstd = reinterpret_cast<float(*)[atOnce][threads]>(ring + stages);
     const bool second = int(blockIdx.x) >= a.part[0].blocks;
     const Part<T>& p = a.part[second];
     const int block = int(blockIdx.x) - (second ? a.part[0].blocks : 0);
@@ -91,113 +102,114 @@ __global__ void __launch_bounds__(threads, blocksPerSm) qkNormRopeBackward(const
     const Vec<T, n> weight = loadShared<n>(p.weight + column);
     float dweight[n] = {};
 
-    const int64_t dyStep = slots * p.dy.headStride, xStep = slots * p.x.headStride, dxStep = slots * p.dx.headStride;
-    const int64_t step = int64_t(p.blocks) * tokensOfBlock;
+    const int64_t first = int64_t(block) * tokensOfBlock + group / slots;
+    int64_t batch, place;
+    splitToken(first, a.tokensOfBatch, batch, place);
 
-    // What is copied next.
-    int64_t tokenAhead = int64_t(block) * tokensOfBlock + group / slots;
+    // What is copied next. Pointers may run past the last token, but nothing is read there.
+    int64_t tokenAhead = first, placeAhead = place;
     int headAhead = slot;
-    const T *dyAhead = p.dy.data, *xAhead = p.x.data;
-    const float* rstdAhead = p.rstd;
-    auto startAhead = [&] {
-        headAhead = slot;
-        if (tokenAhead >= a.tokens) return;
-        int64_t batch, place;
-        splitToken(tokenAhead, a.tokensOfBatch, batch, place);
-        dyAhead = p.dy.token(batch, place) + slot * p.dy.headStride + column;
-        xAhead = p.x.token(batch, place) + slot * p.x.headStride + column;
-        rstdAhead = p.rstd + tokenAhead * p.heads + slot;
-    };
+    const T* dyAhead = p.dy.token(batch, place) + slot * p.dy.headStride + column;
+    const T* xAhead = p.x.token(batch, place) + slot * p.x.headStride + column;
+    const float* rstdAhead = p.rstd + first * p.heads + slot;
     auto copyNext = [&](int stage) {
-        // A head that is not there is zero and adds nothing; a branch would part the lanes' ways.
-        const bool inside = tokenAhead < a.tokens && headAhead < p.heads;
-        copyAsync16(&ring[stage][0][threadIdx.x], dyAhead, inside);
-        copyAsync16(&ring[stage][1][threadIdx.x], xAhead, inside);
-        copyAsync4(&ringOfRstd[stage][threadIdx.x], rstdAhead, inside);
+        const bool inside = tokenAhead < a.tokens;
+#pragma unroll
+        for (int u = 0; u < atOnce; ++u) {
+            // A head that is not there is zero and adds nothing; a branch would part the lanes' ways.
+            const bool there = inside && headAhead < p.heads;
+            copyAsync16(&ring[stage][u][0][threadIdx.x], dyAhead, there);
+            copyAsync16(&ring[stage][u][1][threadIdx.x], xAhead, there);
+            copyAsync4(&ringOfRstd[stage][u][threadIdx.x], rstdAhead, there);
+            headAhead += slots;
+            dyAhead += p.dyWalk.head;
+            xAhead += p.xWalk.head;
+            rstdAhead += slots;
+        }
         commitCopies();
-        headAhead += slots;
-        dyAhead += dyStep;
-        xAhead += xStep;
-        rstdAhead += slots;
         if (headAhead - slot < p.heads) return;
-        tokenAhead += step;
-        startAhead();
-    };
-    // The tables of a token are asked for one token ahead.
-    Vec<T, n> cosAhead{}, sinAhead{};
-    auto loadTables = [&](int64_t token) {
-        if (token >= a.tokens) return;
-        int64_t batch, place;
-        splitToken(token, a.tokensOfBatch, batch, place);
-        const int64_t table = a.rotary.token(batch, place) + column;
-        cosAhead = loadShared<n>(a.rotary.cos + table);
-        sinAhead = loadShared<n>(a.rotary.sin + table);
+        rstdAhead += p.step * p.heads - (headAhead - slot);
+        headAhead = slot;
+        tokenAhead += p.step;
+        placeAhead += p.stepPlace;
+        const bool wraps = placeAhead >= a.tokensOfBatch;
+        placeAhead -= wraps ? a.tokensOfBatch : 0;
+        dyAhead += p.dyWalk.token + (wraps ? p.dyWalk.wrap : 0);
+        xAhead += p.xWalk.token + (wraps ? p.xWalk.wrap : 0);
     };
 
-    loadTables(tokenAhead);
-    startAhead();
+    // The tables of a token are asked for one token ahead. Without a condition: else the load would be waited for at
+    // once, to choose between it and what was there. Past the last token, any row will do.
+    int64_t table = (first < a.tokens ? a.rotary.token(batch, place) : 0) + column;
+    Vec<T, n> cosAhead = loadShared<n>(a.rotary.cos + table), sinAhead = loadShared<n>(a.rotary.sin + table);
 #pragma unroll
     for (int s = 0; s < stages - 1; ++s) copyNext(s);
 
+    T* dxHead = p.dx.token(batch, place) + slot * p.dx.headStride + column;
     int stage = 0;
     // The bounds of both loops are the same for all lanes of a warp: the shuffles need them all.
-    for (int64_t tile = int64_t(block) * tokensOfBlock; tile < a.tokens; tile += step) {
-        const int64_t token = tile + group / slots;
+    for (int64_t token = first; token - group / slots < a.tokens; token += p.step) {
         const bool tokenInside = token < a.tokens;
-        int64_t batch, place;
-        splitToken(tokenInside ? token : 0, a.tokensOfBatch, batch, place);
-        T* dxHead = p.dx.token(batch, place) + slot * p.dx.headStride + column;
         const Vec<T, n> cos = cosAhead;
         // The upper half subtracts what the lower half's lane sends: then that one sends it negated.
         const Vec<T, n> sin = lower ? negated(sinAhead) : sinAhead;
-        loadTables(token + step);
+        place += p.stepPlace;
+        const bool wraps = place >= a.tokensOfBatch;
+        place -= wraps ? a.tokensOfBatch : 0;
+        if (token + p.step < a.tokens) table += p.tableWalk.token + (wraps ? p.tableWalk.wrap : 0);
+        cosAhead = loadShared<n>(a.rotary.cos + table);
+        sinAhead = loadShared<n>(a.rotary.sin + table);
 
-        for (int head = slot; head - slot < p.heads; head += slots, dxHead += dxStep) {
+        for (int head = slot; head - slot < p.heads; head += atOnce * slots) {
             copyNext((stage + stages - 1) % stages);
             waitCopies<stages - 1>();
-            Vec<T, n> dy, x;
-            dy.piece(0) = ring[stage][0][threadIdx.x];
-            x.piece(0) = ring[stage][1][threadIdx.x];
-            const float r = ringOfRstd[stage][threadIdx.x];
-            stage = (stage + 1) % stages;
+#pragma unroll
+            for (int u = 0; u < atOnce; ++u, dxHead += p.dxWalk.head) {
+                Vec<T, n> dy, x;
+                dy.piece(0) = ring[stage][u][0][threadIdx.x];
+                x.piece(0) = ring[stage][u][1][threadIdx.x];
+                const float r = ringOfRstd[stage][u][threadIdx.x];
 
-            // The gradient of what the norm made, d, then times the weight, g.
-            float d[n], g[n], dot = 0.f;
-            if constexpr (Once) {
+                // The gradient of what the norm made, d, then times the weight, g.
+                float d[n], g[n], dot = 0.f;
+                if constexpr (Once) {
 #pragma unroll
-                for (int i = 0; i < n; ++i) {
-                    const float e = toFloat(dy.e[i]);
-                    const float cross = __shfl_xor_sync(0xffffffffu, e * toFloat(sin.e[i]), Lanes / 2);
-                    d[i] = e * toFloat(cos.e[i]) + cross;
-                    g[i] = d[i] * toFloat(weight.e[i]);
+                    for (int i = 0; i < n; ++i) {
+                        const float e = toFloat(dy.e[i]);
+                        const float cross = __shfl_xor_sync(0xffffffffu, e * toFloat(sin.e[i]), Lanes / 2);
+                        d[i] = e * toFloat(cos.e[i]) + cross;
+                        g[i] = d[i] * toFloat(weight.e[i]);
+                    }
+                } else {
+                    const Vec<T, n> straight = multiply(dy, cos);
+                    const Vec<T, n> cross = shuffled(multiply(dy, sin), Lanes / 2);
+                    dy = add(straight, cross);
+                    unpack(multiply(dy, weight), g);
                 }
-            } else {
-                const Vec<T, n> straight = multiply(dy, cos);
-                const Vec<T, n> cross = shuffled(multiply(dy, sin), Lanes / 2);
-                dy = add(straight, cross);
-                unpack(multiply(dy, weight), g);
+                float fx[n];
+                unpack(x, fx);
+#pragma unroll
+                for (int i = 0; i < n; ++i) dot += g[i] * fx[i];
+                dot = sumLanes<Lanes>(dot);
+                if constexpr (Once) {
+#pragma unroll
+                    for (int i = 0; i < n; ++i) dweight[i] += d[i] * (fx[i] * r);
+                } else {
+                    float h[n];
+#pragma unroll
+                    for (int i = 0; i < n; ++i) h[i] = fx[i] * r;
+                    unpack(multiply(dy, packed<T>(h)), d);
+#pragma unroll
+                    for (int i = 0; i < n; ++i) dweight[i] += d[i];
+                }
+                const float c = -dot * r * r * r * a.inverseHeadDim;
+#pragma unroll
+                for (int i = 0; i < n; ++i) g[i] = g[i] * r + fx[i] * c;
+                if (tokenInside && head + u * slots < p.heads) store<n>(dxHead, packed<T>(g));
             }
-            float fx[n];
-            unpack(x, fx);
-#pragma unroll
-            for (int i = 0; i < n; ++i) dot += g[i] * fx[i];
-            dot = sumLanes<Lanes>(dot);
-            if constexpr (Once) {
-#pragma unroll
-                for (int i = 0; i < n; ++i) dweight[i] += d[i] * (fx[i] * r);
-            } else {
-                float h[n];
-#pragma unroll
-                for (int i = 0; i < n; ++i) h[i] = fx[i] * r;
-                unpack(multiply(dy, packed<T>(h)), d);
-#pragma unroll
-                for (int i = 0; i < n; ++i) dweight[i] += d[i];
-            }
-            const float c = -dot * r * r * r * a.inverseHeadDim;
-#pragma unroll
-            for (int i = 0; i < n; ++i) g[i] = g[i] * r + fx[i] * c;
-            if (tokenInside && head < p.heads) store<n>(dxHead, packed<T>(g));
+            stage = (stage + 1) % stages;
         }
+        dxHead += p.dxWalk.token + (wraps ? p.dxWalk.wrap : 0);
     }
 
     if (!p.dweight) return;
@@ -217,6 +229,7 @@ __global__ void __launch_bounds__(threads, blocksPerSm) qkNormRopeBackward(const
 /// Any head_dim, any alignment: a block is a warp and walks over heads.
 template <class T, bool Once>
 __global__ void __launch_bounds__(32) qkNormRopeBackwardPlain(const __grid_constant__ Arguments<T> a) {
+    allowNextLaunch();
     const bool second = int(blockIdx.x) >= a.part[0].blocks;
     const Part<T>& p = a.part[second];
     const int64_t block = int(blockIdx.x) - (second ? a.part[0].blocks : 0);
@@ -265,12 +278,13 @@ __global__ void __launch_bounds__(32) qkNormRopeBackwardPlain(const __grid_const
     }
 }
 
-static_assert(sharedBytes <= 48 * 1024 && sharedBytes >= threads * 16 * 2); // no opting in; room for the sums of fp32
+static_assert(sharedBytes <= 48 * 1024 && sharedBytes >= threads * 16 * 2); // no opting in; room for the sums in fp32
 
 /// sumColumns() of q's and k's partial sums in one launch.
 template <class T> __global__ void __launch_bounds__(512) sumWeightGradients(const __grid_constant__ Arguments<T> a) {
     __shared__ float scratch[columnSumLanes][columnSumColumns];
     const Part<T>& p = a.part[blockIdx.y];
+    awaitPreviousLaunch();
     if (!p.dweight) return;
     const int64_t column = int64_t(blockIdx.x) * columnSumColumns + threadIdx.x;
     float sum = column < a.headDim ? sumOfColumn(p.partial, p.blocks, a.headDim, column) : 0.f;
@@ -291,14 +305,15 @@ struct Plan {
 /// How many heads of a token to work on side by side, so that the block with the most to do has the least: one by one
 /// costs little for a token's tables, but leaves blocks idle in the last round. `tiles` becomes what there is for
 /// blocks to do.
-int bestSlots(int64_t tokens, int64_t heads, int groups, int64_t blocks, int64_t& tiles) {
-    constexpr double startOfToken = 0.25; // in heads
+int bestSlots(int64_t tokens, int64_t heads, int groups, int64_t blocks, int forced, int64_t& tiles) {
+    constexpr double startOfToken = 0.5; // in heads
     int best = 1;
     double least = 0;
     for (int slots = 1; slots <= groups; slots *= 2) {
         const int64_t n = (tokens * slots + groups - 1) / groups, rounds = (n + blocks - 1) / blocks;
-        const double cost = double(rounds) * (double((heads + slots - 1) / slots) + startOfToken);
-        if (slots > 1 && cost >= least) continue;
+        const int64_t lots = (heads + slots * atOnce - 1) / (slots * atOnce);
+        const double cost = double(rounds) * (double(lots * atOnce) + startOfToken);
+        if (forced > 0 ? slots > forced : slots > 1 && cost >= least) continue;
         least = cost;
         best = slots;
         tiles = n;
@@ -328,7 +343,7 @@ template <class T> Plan planFor(const FsQkNormRopeBackward& c, const DeviceFacts
     for (int w = 0; w < 2; ++w) {
         int64_t tiles = rows[w];
         if (plan.lanes > 0 && rows[w] > 0)
-            plan.slots[w] = bestSlots(tokens, heads[w], threads / plan.lanes, most[w], tiles);
+            plan.slots[w] = bestSlots(tokens, heads[w], threads / plan.lanes, most[w], c.hint.variant, tiles);
         plan.blocks[w] = int(std::min(most[w], tiles));
     }
     return plan;
@@ -339,35 +354,50 @@ size_t bytesOf(const FsQkNormRopeBackward& c, const Plan& plan) {
     return row * size_t((c.dq_weight ? plan.blocks[0] : 0) + (c.dk_weight ? plan.blocks[1] : 0));
 }
 
+/// From the heads' strides and what a block takes: `groups` groups of lanes.
+template <class T>
+void setWalks(Part<T>& part, int groups, int64_t tokensOfBatch, int64_t tableBatchStride, int64_t tableTokenStride) {
+    part.step = int64_t(part.blocks) * (groups / part.slots);
+    const int64_t batches = part.step / tokensOfBatch;
+    part.stepPlace = part.step % tokensOfBatch;
+    const int64_t lots = (part.heads + part.slots * atOnce - 1) / (part.slots * atOnce);
+    auto walk = [&](int64_t batchStride, int64_t tokenStride, int64_t headStride) {
+        Walk w;
+        w.head = part.slots * headStride;
+        w.token = batches * batchStride + part.stepPlace * tokenStride - lots * atOnce * w.head;
+        w.wrap = batchStride - tokensOfBatch * tokenStride;
+        return w;
+    };
+    part.dyWalk = walk(part.dy.batchStride, part.dy.tokenStride, part.dy.headStride);
+    part.xWalk = walk(part.x.batchStride, part.x.tokenStride, part.x.headStride);
+    part.dxWalk = walk(part.dx.batchStride, part.dx.tokenStride, part.dx.headStride);
+    part.tableWalk = walk(tableBatchStride, tableTokenStride, 0);
+}
+
 template <class T, bool Once>
 FsStatus launch(const FsQkNormRopeBackward& c, const Plan& plan, float* partial, cudaStream_t stream) {
     Arguments<T> a;
-    a.part[0] = {typed<const T>(c.dq_out),
-                 typed<const T>(c.q),
-                 typed<T>(c.dq),
-                 static_cast<const T*>(c.q_weight),
-                 c.q_rstd,
-                 static_cast<T*>(c.dq_weight),
-                 partial,
-                 int(c.q.heads),
-                 plan.slots[0],
-                 plan.blocks[0]};
-    if (c.dq_weight) partial += plan.blocks[0] * c.head_dim;
-    a.part[1] = {typed<const T>(c.dk_out),
-                 typed<const T>(c.k),
-                 typed<T>(c.dk),
-                 static_cast<const T*>(c.k_weight),
-                 c.k_rstd,
-                 static_cast<T*>(c.dk_weight),
-                 partial,
-                 int(c.k.heads),
-                 plan.slots[1],
-                 plan.blocks[1]};
     a.rotary = typed<T>(c.rotary);
     a.tokens = c.batch * c.tokens;
     a.tokensOfBatch = c.tokens;
     a.headDim = c.head_dim;
     a.inverseHeadDim = 1.f / float(c.head_dim);
+    for (int w = 0; w < 2; ++w) {
+        Part<T>& part = a.part[w];
+        part.dy = typed<const T>(w ? c.dk_out : c.dq_out);
+        part.x = typed<const T>(w ? c.k : c.q);
+        part.dx = typed<T>(w ? c.dk : c.dq);
+        part.weight = static_cast<const T*>(w ? c.k_weight : c.q_weight);
+        part.rstd = w ? c.k_rstd : c.q_rstd;
+        part.dweight = static_cast<T*>(w ? c.dk_weight : c.dq_weight);
+        part.partial = partial;
+        part.heads = int(w ? c.k.heads : c.q.heads);
+        part.slots = plan.slots[w];
+        part.blocks = plan.blocks[w];
+        if (part.dweight) partial += part.blocks * c.head_dim;
+        if (plan.lanes > 0 && part.blocks > 0)
+            setWalks(part, threads / plan.lanes, c.tokens, a.rotary.batchStride, a.rotary.tokenStride);
+    }
 
     const int grid = plan.blocks[0] + plan.blocks[1];
     if (grid > 0 && plan.lanes > 0) {
@@ -383,8 +413,8 @@ FsStatus launch(const FsQkNormRopeBackward& c, const Plan& plan, float* partial,
     }
     if (!c.dq_weight && !c.dk_weight) return FS_OK;
     const unsigned columns = unsigned((c.head_dim + columnSumColumns - 1) / columnSumColumns);
-    sumWeightGradients<T><<<dim3(columns, 2), dim3(columnSumColumns, columnSumLanes), 0, stream>>>(a);
-    return checkLaunch("qk_norm_rope backward, sum over heads");
+    return launchAfter(sumWeightGradients<T>, dim3(columns, 2), dim3(columnSumColumns, columnSumLanes), stream,
+                       "qk_norm_rope backward, sum over heads", a);
 }
 
 FsStatus planFor(Plan& plan, const FsQkNormRopeBackward& c) {

@@ -275,8 +275,12 @@ struct QkNormRope : torch::autograd::Function<QkNormRope> {
 
 Pair withGradient(const Tensor& q, const Tensor& k, const Tensor& qWeight, const Tensor& kWeight, const Tensor& cos,
                   const Tensor& sin, double eps, bool fast) {
-    const auto out = QkNormRope::apply(q, k, qWeight, kWeight, cos, sin, eps, fast);
-    return {out[0], out[1]};
+    if (wantsGradient(q, k, qWeight, kWeight)) {
+        const auto out = QkNormRope::apply(q, k, qWeight, kWeight, cos, sin, eps, fast);
+        return {out[0], out[1]};
+    }
+    const at::AutoDispatchBelowADInplaceOrView below;
+    return withoutGradient(q, k, qWeight, kWeight, cos, sin, eps, fast);
 }
 
 TORCH_LIBRARY_FRAGMENT(fusescope, m) {

@@ -8,7 +8,8 @@
 // element type each, as the framework's sum of separate gradients has).
 //
 // Sums are fp32. fp32 operands are multiplied in fp32 unless TF32 is allowed. Rows need one stride; an output may not
-// overlap an input. hint.variant n takes the n-th of cuBLASLt's suggestions (0: its first).
+// overlap an input. hint.variant n takes the n-th of cuBLASLt's suggestions (0: its first, or a plain kernel where it
+// has none).
 #pragma once
 
 #include "kernels/common/abi.h"

@@ -2,7 +2,7 @@
 // Turns a call into as few matrix products as its tensors allow.
 #include "kernels/common/checks.h"
 #include "kernels/common/error.h"
-#include "kernels/common/gemm.h"
+#include "kernels/common/matmul.h"
 #include "kernels/qkv_projection/qkv_projection.h"
 
 using namespace fusescope::kernels;
@@ -11,10 +11,10 @@ namespace {
 
 /// The products of a call, run in this order.
 struct Plan {
-    Gemm gemms[2 * FS_PROJECTION_MAX_PARTS];
+    Matmul products[2 * FS_PROJECTION_MAX_PARTS];
     int count = 0;
 
-    void add(const Gemm& g) { gemms[count++] = g; }
+    void add(const Matmul& p) { products[count++] = p; }
 };
 
 const char* at(const void* p, int64_t elements, FsDtype dtype) {
@@ -31,7 +31,7 @@ FsStatus strideOf(const FsRows& rows, const char* name, int64_t width, bool writ
     }
     if (rows.outer > 1 && rows.inner > 1 && rows.outer_stride != rows.inner * rows.inner_stride)
         return fail(FS_UNSUPPORTED, "%s: expected rows at one stride", name);
-    if (stride < width) return fail(FS_UNSUPPORTED, "%s: rows of %lld elements overlap", name, (long long)width);
+    if (stride < width) return fail(FS_UNSUPPORTED, "%s: rows of %lld elements overlap", name, asLong(width));
     return FS_OK;
 }
 
@@ -49,7 +49,7 @@ FsStatus checkParts(int32_t parts, const int64_t* features, int64_t inFeatures, 
     return FS_OK;
 }
 
-FsStatus planForward(const FsQkvProjectionForward& c, Plan& plan) {
+FsStatus planCall(const FsQkvProjectionForward& c, Plan& plan) {
     int64_t total = 0, xStride = 0, yStride = 0;
     FsStatus s = checkParts(c.parts, c.features, c.in_features, c.dtype, total);
     if (s == FS_OK) s = strideOf(c.x, "x", c.in_features, false, xStride);
@@ -62,29 +62,29 @@ FsStatus planForward(const FsQkvProjectionForward& c, Plan& plan) {
     int64_t column = 0;
     for (int32_t p = 0; p < c.parts; ++p) {
         if (c.features[p] == 0) continue;
-        Gemm* last = plan.count > 0 ? &plan.gemms[plan.count - 1] : nullptr;
+        Matmul* last = plan.count > 0 ? &plan.products[plan.count - 1] : nullptr;
         if (last && c.weights[p] == at(last->b.data, last->columns * c.in_features, c.dtype)) {
             last->columns += c.features[p];
         } else {
-            Gemm g{};
-            g.rows = rowCount(c.x);
-            g.columns = c.features[p];
-            g.depth = c.in_features;
-            g.a = {c.x.data, xStride, false};
-            g.b = {c.weights[p], c.in_features, true};
-            g.d = const_cast<char*>(at(c.y.data, column, c.dtype));
-            g.dStride = yStride;
-            g.dtype = c.dtype;
-            g.tf32 = c.allow_tf32 != 0;
-            g.choice = c.hint.variant;
-            plan.add(g);
+            Matmul product{};
+            product.rows = rowCount(c.x);
+            product.columns = c.features[p];
+            product.depth = c.in_features;
+            product.a = {c.x.data, xStride, false};
+            product.b = {c.weights[p], c.in_features, true};
+            product.d = const_cast<char*>(at(c.y.data, column, c.dtype));
+            product.dStride = yStride;
+            product.input = product.output = c.dtype;
+            product.tf32 = c.allow_tf32 != 0;
+            product.choice = c.hint.variant;
+            plan.add(product);
         }
         column += c.features[p];
     }
     return FS_OK;
 }
 
-FsStatus planBackward(const FsQkvProjectionBackward& c, Plan& plan) {
+FsStatus planCall(const FsQkvProjectionBackward& c, Plan& plan) {
     int64_t total = 0, xStride = 0, dxStride = 0, dyStride[FS_PROJECTION_MAX_PARTS] = {};
     FsStatus s = checkParts(c.parts, c.features, c.in_features, c.dtype, total);
     const bool wantsInput = c.dx.data != nullptr;
@@ -107,9 +107,9 @@ FsStatus planBackward(const FsQkvProjectionBackward& c, Plan& plan) {
     }
     if (s != FS_OK) return s;
 
-    Gemm common{};
+    Matmul common{};
     common.columns = c.in_features;
-    common.dtype = c.dtype;
+    common.input = common.output = c.dtype;
     common.tf32 = c.allow_tf32 != 0;
     common.choice = c.hint.variant;
     /// Whether the columns of part p follow the `features` columns that start at `dy`.
@@ -121,48 +121,48 @@ FsStatus planBackward(const FsQkvProjectionBackward& c, Plan& plan) {
         const int start = plan.count;
         for (int32_t p = 0; p < c.parts; ++p) {
             if (c.features[p] == 0) continue;
-            Gemm* last = plan.count > start ? &plan.gemms[plan.count - 1] : nullptr;
+            Matmul* last = plan.count > start ? &plan.products[plan.count - 1] : nullptr;
             if (last && follows(p, last->a.data, last->a.stride, last->depth) &&
                 c.weights[p] == at(last->b.data, last->depth * c.in_features, c.dtype)) {
                 last->depth += c.features[p];
                 continue;
             }
-            Gemm g = common;
-            g.rows = rows;
-            g.depth = c.features[p];
-            g.a = {c.dy[p].data, dyStride[p], false};
-            g.b = {c.weights[p], c.in_features, false};
-            g.d = c.dx.data;
-            g.dStride = dxStride;
-            g.add = last != nullptr;
-            plan.add(g);
+            Matmul product = common;
+            product.rows = rows;
+            product.depth = c.features[p];
+            product.a = {c.dy[p].data, dyStride[p], false};
+            product.b = {c.weights[p], c.in_features, false};
+            product.d = c.dx.data;
+            product.dStride = dxStride;
+            product.add = last != nullptr;
+            plan.add(product);
         }
         if (plan.count == start) { // no features at all: dx is 0
-            Gemm g = common;
-            g.rows = rows;
-            g.d = c.dx.data;
-            g.dStride = dxStride;
-            plan.add(g);
+            Matmul product = common;
+            product.rows = rows;
+            product.d = c.dx.data;
+            product.dStride = dxStride;
+            plan.add(product);
         }
     }
 
     const int start = plan.count;
     for (int32_t p = 0; p < c.parts; ++p) {
         if (c.features[p] == 0 || !c.dweights[p]) continue;
-        Gemm* last = plan.count > start ? &plan.gemms[plan.count - 1] : nullptr;
+        Matmul* last = plan.count > start ? &plan.products[plan.count - 1] : nullptr;
         if (last && follows(p, last->a.data, last->a.stride, last->rows) &&
             c.dweights[p] == at(last->d, last->rows * c.in_features, c.dtype)) {
             last->rows += c.features[p];
             continue;
         }
-        Gemm g = common;
-        g.rows = c.features[p];
-        g.depth = rows;
-        g.a = {c.dy[p].data, dyStride[p], true};
-        g.b = {c.x.data, xStride, false};
-        g.d = c.dweights[p];
-        g.dStride = c.in_features;
-        plan.add(g);
+        Matmul product = common;
+        product.rows = c.features[p];
+        product.depth = rows;
+        product.a = {c.dy[p].data, dyStride[p], true};
+        product.b = {c.x.data, xStride, false};
+        product.d = c.dweights[p];
+        product.dStride = c.in_features;
+        plan.add(product);
     }
     return FS_OK;
 }
@@ -171,57 +171,52 @@ FsStatus workspaceFor(const Plan& plan, size_t& bytes) {
     bytes = 0;
     for (int i = 0; i < plan.count; ++i) {
         size_t one = 0;
-        if (FsStatus s = gemmWorkspace(plan.gemms[i], one); s != FS_OK) return s;
+        if (FsStatus s = matmulWorkspace(plan.products[i], one); s != FS_OK) return s;
         bytes = one > bytes ? one : bytes;
     }
     return FS_OK;
 }
 
-FsStatus run(const Plan& plan, void* workspace, size_t bytes, cudaStream_t stream) {
+template <class Call> FsStatus tellWorkspace(const Call* call, size_t* bytes) {
+    beginCall();
+    if (FsStatus s = checkPointer(call, "call"); s != FS_OK) return s;
+    if (FsStatus s = checkPointer(bytes, "bytes"); s != FS_OK) return s;
+    Plan plan;
+    if (FsStatus s = planCall(*call, plan); s != FS_OK) return s;
+    return workspaceFor(plan, *bytes);
+}
+
+template <class Call> FsStatus run(const Call* call, void* workspace, size_t bytes, cudaStream_t stream) {
+    beginCall();
+    if (FsStatus s = checkPointer(call, "call"); s != FS_OK) return s;
+    Plan plan;
+    if (FsStatus s = planCall(*call, plan); s != FS_OK) return s;
     // Told before anything is launched.
     size_t needed = 0;
     if (FsStatus s = workspaceFor(plan, needed); s != FS_OK) return s;
     if (needed > bytes)
         return fail(FS_WORKSPACE_TOO_SMALL, "workspace: %zu bytes are needed, found %zu", needed, bytes);
     for (int i = 0; i < plan.count; ++i)
-        if (FsStatus s = runGemm(plan.gemms[i], workspace, bytes, stream); s != FS_OK) return s;
+        if (FsStatus s = matmul(plan.products[i], workspace, bytes, stream); s != FS_OK) return s;
     return FS_OK;
 }
 
 } // namespace
 
 FsStatus fusescope_qkv_projection_forward_workspace(const FsQkvProjectionForward* call, size_t* bytes) {
-    beginCall();
-    if (FsStatus s = checkPointer(call, "call"); s != FS_OK) return s;
-    if (FsStatus s = checkPointer(bytes, "bytes"); s != FS_OK) return s;
-    Plan plan;
-    if (FsStatus s = planForward(*call, plan); s != FS_OK) return s;
-    return workspaceFor(plan, *bytes);
+    return tellWorkspace(call, bytes);
 }
 
 FsStatus fusescope_qkv_projection_forward(const FsQkvProjectionForward* call, void* workspace, size_t workspace_bytes,
                                           cudaStream_t stream) {
-    beginCall();
-    if (FsStatus s = checkPointer(call, "call"); s != FS_OK) return s;
-    Plan plan;
-    if (FsStatus s = planForward(*call, plan); s != FS_OK) return s;
-    return run(plan, workspace, workspace_bytes, stream);
+    return run(call, workspace, workspace_bytes, stream);
 }
 
 FsStatus fusescope_qkv_projection_backward_workspace(const FsQkvProjectionBackward* call, size_t* bytes) {
-    beginCall();
-    if (FsStatus s = checkPointer(call, "call"); s != FS_OK) return s;
-    if (FsStatus s = checkPointer(bytes, "bytes"); s != FS_OK) return s;
-    Plan plan;
-    if (FsStatus s = planBackward(*call, plan); s != FS_OK) return s;
-    return workspaceFor(plan, *bytes);
+    return tellWorkspace(call, bytes);
 }
 
 FsStatus fusescope_qkv_projection_backward(const FsQkvProjectionBackward* call, void* workspace, size_t workspace_bytes,
                                            cudaStream_t stream) {
-    beginCall();
-    if (FsStatus s = checkPointer(call, "call"); s != FS_OK) return s;
-    Plan plan;
-    if (FsStatus s = planBackward(*call, plan); s != FS_OK) return s;
-    return run(plan, workspace, workspace_bytes, stream);
+    return run(call, workspace, workspace_bytes, stream);
 }

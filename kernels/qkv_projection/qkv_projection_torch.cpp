@@ -11,7 +11,6 @@
 #include "kernels/qkv_projection/qkv_projection_ref.h"
 
 #include <ATen/Context.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
@@ -121,20 +120,14 @@ Tensor forwardCuda(const Tensor& x, TensorList weights) {
     call.in_features = x.size(-1);
     call.dtype = dtypeOf(x, "x");
     call.allow_tf32 = tf32Allowed();
-    size_t bytes = 0;
-    checkCall(fusescope_qkv_projection_forward_workspace(&call, &bytes));
-    const Tensor workspace = workspaceOf(bytes, x);
-    checkCall(fusescope_qkv_projection_forward(&call, dataOrNull(workspace), bytes, streamOf(x)));
+    callWithWorkspace(call, fusescope_qkv_projection_forward_workspace, fusescope_qkv_projection_forward, x);
     return y;
 }
 
 void runBackward(FsQkvProjectionBackward& call, const Tensor& like) {
     call.dtype = dtypeOf(like, "dy");
     call.allow_tf32 = tf32Allowed();
-    size_t bytes = 0;
-    checkCall(fusescope_qkv_projection_backward_workspace(&call, &bytes));
-    const Tensor workspace = workspaceOf(bytes, like);
-    checkCall(fusescope_qkv_projection_backward(&call, dataOrNull(workspace), bytes, streamOf(like)));
+    callWithWorkspace(call, fusescope_qkv_projection_backward_workspace, fusescope_qkv_projection_backward, like);
 }
 
 /// The gradients and the weights may be cut differently (one packed gradient, three weights): every cut of either
@@ -228,9 +221,7 @@ struct Projection : torch::autograd::Function<Projection> {
     static variable_list forward(AutogradContext* context, const Tensor& x, TensorList weights,
                                  const std::vector<c10::SymInt>& parts) {
         const at::AutoDispatchBelowADInplaceOrView guard;
-        static const auto op = c10::Dispatcher::singleton()
-                                   .findSchemaOrThrow("fusescope::packed_projection", "")
-                                   .typed<Tensor(const Tensor&, TensorList)>();
+        static const auto op = operatorOf<decltype(outputOf)>("fusescope::packed_projection");
         variable_list saved{x};
         saved.insert(saved.end(), weights.begin(), weights.end());
         context->save_for_backward(std::move(saved));
@@ -246,12 +237,10 @@ struct Projection : torch::autograd::Function<Projection> {
     }
 
     static variable_list backward(AutogradContext* context, const variable_list& dy) {
-        static const auto inputGradient = c10::Dispatcher::singleton()
-                                              .findSchemaOrThrow("fusescope::packed_projection_input_gradient", "")
-                                              .typed<Tensor(TensorList, TensorList)>();
-        static const auto weightGradient = c10::Dispatcher::singleton()
-                                               .findSchemaOrThrow("fusescope::packed_projection_weight_gradient", "")
-                                               .typed<Tensor(TensorList, const Tensor&)>();
+        static const auto inputGradient =
+            operatorOf<decltype(inputGradientOf)>("fusescope::packed_projection_input_gradient");
+        static const auto weightGradient =
+            operatorOf<decltype(weightGradientOf)>("fusescope::packed_projection_weight_gradient");
         const variable_list saved = context->get_saved_variables();
         const TensorList weights(saved.data() + 1, saved.size() - 1);
         variable_list gradients(saved.size() + 1); // x, the weights, and none for the sizes

@@ -2,8 +2,7 @@
 // The combinations of element types that the norms come in.
 #pragma once
 
-#include "kernels/common/abi.h"
-#include "kernels/common/vector_io.cuh"
+#include "kernels/common/element_types.cuh"
 
 #include <type_traits>
 
@@ -12,15 +11,14 @@ namespace fusescope::kernels {
 /// The type of y: a half-precision x with an fp32 weight promotes to fp32, as in PyTorch.
 template <class X, class W> using Promoted = std::conditional_t<std::is_same_v<W, float>, float, X>;
 
-template <class T> struct TypeTag { using Type = T; };
-
-/// Calls f(TypeTag<X>, TypeTag<W>). The pair has been checked: W is X or fp32.
+/// Calls f(ElementType<X>, ElementType<W>). The pair has been checked: W is X or fp32.
 template <class F> FsStatus withNormTypes(FsDtype dtype, FsDtype weight, F&& f) {
     const bool wide = weight == FS_F32;
     switch (dtype) {
-    case FS_F32: return f(TypeTag<float>{}, TypeTag<float>{});
-    case FS_F16: return wide ? f(TypeTag<F16>{}, TypeTag<float>{}) : f(TypeTag<F16>{}, TypeTag<F16>{});
-    case FS_BF16: return wide ? f(TypeTag<Bf16>{}, TypeTag<float>{}) : f(TypeTag<Bf16>{}, TypeTag<Bf16>{});
+    case FS_F32: return f(ElementType<float>{}, ElementType<float>{});
+    case FS_F16: return wide ? f(ElementType<F16>{}, ElementType<float>{}) : f(ElementType<F16>{}, ElementType<F16>{});
+    case FS_BF16:
+        return wide ? f(ElementType<Bf16>{}, ElementType<float>{}) : f(ElementType<Bf16>{}, ElementType<Bf16>{});
     }
     return FS_INVALID_ARGUMENT;
 }

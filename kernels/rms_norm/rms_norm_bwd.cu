@@ -105,6 +105,7 @@ __global__ void __launch_bounds__(256, 3) normBackwardNarrow(Arguments<X, W> a) 
     using Y = Promoted<X, W>;
     constexpr int n = vecWidth<X>, groups = 256 / Lanes;
     __shared__ float sums[groups][Lanes * n];
+    allowNextLaunch();
     const int lane = threadIdx.x % Lanes;
     const Vec<W, n> w = loadShared<n>(a.weight + lane * n);
     float dweight[n] = {};
@@ -162,6 +163,7 @@ __global__ void __launch_bounds__(blockThreads<Vectors>, 1) normBackwardBlock(Ar
     constexpr int n = vecWidth<X>, ofDy = int(sizeof(Y) / sizeof(X)), pieces = piecesOfVector<X, W, Add>;
     extern __shared__ uint4 ring[]; // [stage][vector][piece][thread]; a thread reads only what it copied itself
     __shared__ float scratch[2][32];
+    allowNextLaunch();
     const int group = threadIdx.x / groupThreads, groups = blockDim.x / groupThreads;
     const int t = threadIdx.x - group * groupThreads;
     const int vectors = int(a.width / n);
@@ -270,6 +272,7 @@ __global__ void __launch_bounds__(blockThreads<Vectors>, 1) normBackwardBlock(Ar
 
 template <class X, class W, bool Add> __global__ void __launch_bounds__(256) normBackwardPlain(Arguments<X, W> a) {
     __shared__ float scratch[2][32];
+    allowNextLaunch();
     int flip = 0;
     for (int64_t row = blockIdx.x; row < a.rows; row += gridDim.x, flip ^= 1) {
         const Promoted<X, W>* dy = a.dy.row(row);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // torch.ops.fusescope.rms_norm(x, weight, eps, fast): CUDA, CPU (the fp64 reference), Meta and Autograd.
-#include "kernels/common/torch_support.h"
+#include "kernels/rms_norm/norm_torch.h"
 #include "kernels/rms_norm/rms_norm.h"
 #include "kernels/rms_norm/rms_norm_ref.h"
 
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
@@ -15,62 +14,32 @@ namespace {
 using at::Tensor;
 using Pair = std::tuple<Tensor, Tensor>;
 
-void checkShapes(const Tensor& x, const Tensor& weight) {
-    TORCH_CHECK(x.dim() >= 1, "rms_norm: expected x with at least one dimension");
-    TORCH_CHECK(weight.dim() == 1 && weight.sym_size(0) == x.sym_size(-1), "rms_norm: expected weight of shape [",
-                x.sym_size(-1), "], found ", weight.sym_sizes());
-}
-
-Pair outputsOfForward(const Tensor& x, const Tensor& weight) {
-    checkShapes(x, weight);
-    c10::SymDimVector rows(x.sym_sizes().begin(), x.sym_sizes().end() - 1);
-    return {at::empty_symint(x.sym_sizes(), x.options().dtype(promotedType(x, weight))),
-            at::empty_symint(rows, x.options().dtype(at::kFloat))};
-}
-
-Pair outputsOfBackward(const Tensor& x, const Tensor& weight) {
-    return {at::empty_symint(x.sym_sizes(), x.options()), at::empty_symint(weight.sym_sizes(), weight.options())};
-}
+Pair outputsOfForward(const Tensor& x, const Tensor& weight) { return normOutputs("rms_norm", x, weight); }
 
 Pair forwardCuda(const Tensor& x, const Tensor& weight, double eps, bool fast) {
     const c10::cuda::CUDAGuard guard(x.device());
     auto [y, rstd] = outputsOfForward(x, weight);
     const RowTensor rows(x);
     const Tensor w = weight.contiguous();
-    FsRmsNormForward call{};
+    auto call = normCall<FsRmsNormForward>(x, "x", w, rstd, fast);
     call.x = rows.rows;
     call.y = *rowsOf(y);
-    call.weight = w.data_ptr();
-    call.rstd = rstd.data_ptr<float>();
-    call.width = x.size(-1);
-    call.dtype = dtypeOf(x, "x");
-    call.weight_dtype = dtypeOf(w, "weight");
     call.eps = eps;
-    call.rounding = roundingOf(fast);
     checkCall(fusescope_rms_norm_forward(&call, streamOf(x)));
     return {y, rstd};
 }
 
 Pair backwardCuda(const Tensor& dy, const Tensor& x, const Tensor& weight, const Tensor& rstd, double, bool fast) {
     const c10::cuda::CUDAGuard guard(x.device());
-    auto [dx, dweight] = outputsOfBackward(x, weight);
+    auto [dx, dweight] = normGradients(x, weight);
     const RowTensor rows(x), rowsDy(dy.to(promotedType(x, weight)));
     const Tensor w = weight.contiguous(), r = rstd.contiguous();
-    FsRmsNormBackward call{};
+    auto call = normCall<FsRmsNormBackward>(x, "x", w, r, fast);
     call.dy = rowsDy.rows;
     call.x = rows.rows;
     call.dx = *rowsOf(dx);
-    call.weight = w.data_ptr();
-    call.rstd = r.data_ptr<float>();
     call.dweight = dweight.data_ptr();
-    call.width = x.size(-1);
-    call.dtype = dtypeOf(x, "x");
-    call.weight_dtype = dtypeOf(w, "weight");
-    call.rounding = roundingOf(fast);
-    size_t bytes = 0;
-    checkCall(fusescope_rms_norm_backward_workspace(&call, &bytes));
-    const Tensor workspace = workspaceOf(bytes, x);
-    checkCall(fusescope_rms_norm_backward(&call, dataOrNull(workspace), bytes, streamOf(x)));
+    callWithWorkspace(call, fusescope_rms_norm_backward_workspace, fusescope_rms_norm_backward, x);
     return {dx, dweight};
 }
 
@@ -84,7 +53,7 @@ Pair forwardCpu(const Tensor& x, const Tensor& weight, double eps, bool) {
 }
 
 Pair backwardCpu(const Tensor& dy, const Tensor& x, const Tensor& weight, const Tensor& rstd, double eps, bool) {
-    auto [dx, dweight] = outputsOfBackward(x, weight);
+    auto [dx, dweight] = normGradients(x, weight);
     const Tensor dy64 = asDouble(dy), x64 = asDouble(x), w64 = asDouble(weight);
     const Tensor dx64 = at::empty_like(x64), dw64 = at::empty_like(w64);
     reference::rmsNormBackward(dy64.data_ptr<double>(), x64.data_ptr<double>(), w64.data_ptr<double>(), eps,
@@ -95,20 +64,16 @@ Pair backwardCpu(const Tensor& dy, const Tensor& x, const Tensor& weight, const 
 Pair forwardMeta(const Tensor& x, const Tensor& weight, double, bool) { return outputsOfForward(x, weight); }
 
 Pair backwardMeta(const Tensor&, const Tensor& x, const Tensor& weight, const Tensor&, double, bool) {
-    return outputsOfBackward(x, weight);
+    return normGradients(x, weight);
 }
 
 Pair callForward(const Tensor& x, const Tensor& weight, double eps, bool fast) {
-    static const auto op = c10::Dispatcher::singleton()
-                               .findSchemaOrThrow("fusescope::rms_norm_forward", "")
-                               .typed<Pair(const Tensor&, const Tensor&, double, bool)>();
+    static const auto op = operatorOf<decltype(forwardMeta)>("fusescope::rms_norm_forward");
     return op.call(x, weight, eps, fast);
 }
 
 Pair callBackward(const Tensor& dy, const Tensor& x, const Tensor& weight, const Tensor& rstd, double eps, bool fast) {
-    static const auto op = c10::Dispatcher::singleton()
-                               .findSchemaOrThrow("fusescope::rms_norm_backward", "")
-                               .typed<Pair(const Tensor&, const Tensor&, const Tensor&, const Tensor&, double, bool)>();
+    static const auto op = operatorOf<decltype(backwardMeta)>("fusescope::rms_norm_backward");
     return op.call(dy, x, weight, rstd, eps, fast);
 }
 
@@ -137,7 +102,9 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
 };
 
 Tensor withGradient(const Tensor& x, const Tensor& weight, double eps, bool fast) {
-    return RmsNorm::apply(x, weight, eps, fast);
+    if (wantsGradient(x, weight)) return RmsNorm::apply(x, weight, eps, fast);
+    const at::AutoDispatchBelowADInplaceOrView below;
+    return withoutGradient(x, weight, eps, fast);
 }
 
 TORCH_LIBRARY_FRAGMENT(fusescope, m) {

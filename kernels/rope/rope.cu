@@ -3,6 +3,7 @@
 // them in the second, so the rotation happens in registers; it belongs to one token and walks over that token's heads
 // of q and then k, with its part of the tables kept in registers.
 #include "kernels/common/checks.h"
+#include "kernels/common/element_types.cuh"
 #include "kernels/common/error.h"
 #include "kernels/common/heads_checks.h"
 #include "kernels/common/launch.h"
@@ -149,19 +150,12 @@ FsStatus launch(const FsRope& c, const DeviceFacts& device, cudaStream_t stream)
     return checkLaunch("rope");
 }
 
-template <class T, bool Backward>
-FsStatus launchRounded(const FsRope& c, const DeviceFacts& device, cudaStream_t stream) {
-    return c.rounding == FS_ROUND_ONCE ? launch<T, Backward, true>(c, device, stream)
-                                       : launch<T, Backward, false>(c, device, stream);
-}
-
 template <bool Backward> FsStatus launchTyped(const FsRope& c, const DeviceFacts& device, cudaStream_t stream) {
-    switch (c.dtype) {
-    case FS_F32: return launchRounded<float, Backward>(c, device, stream);
-    case FS_F16: return launchRounded<F16, Backward>(c, device, stream);
-    case FS_BF16: return launchRounded<Bf16, Backward>(c, device, stream);
-    }
-    return FS_INVALID_ARGUMENT;
+    return withElementType(c.dtype, [&](auto type) {
+        using T = typename decltype(type)::Type;
+        return c.rounding == FS_ROUND_ONCE ? launch<T, Backward, true>(c, device, stream)
+                                           : launch<T, Backward, false>(c, device, stream);
+    });
 }
 
 } // namespace

@@ -10,8 +10,7 @@ namespace {
 
 FsStatus checkSameHeads(const FsHeads& a, const char* nameA, const FsHeads& b, const char* nameB) {
     if (a.heads == b.heads) return FS_OK;
-    return fail(FS_INVALID_ARGUMENT, "%s has %lld heads, %s has %lld", nameA, static_cast<long long>(a.heads), nameB,
-                static_cast<long long>(b.heads));
+    return fail(FS_INVALID_ARGUMENT, "%s has %lld heads, %s has %lld", nameA, asLong(a.heads), nameB, asLong(b.heads));
 }
 
 FsStatus run(const FsRope* call, bool backward, cudaStream_t stream) {

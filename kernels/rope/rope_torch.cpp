@@ -5,7 +5,6 @@
 #include "kernels/rope/rope.h"
 #include "kernels/rope/rope_ref.h"
 
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
@@ -114,19 +113,13 @@ Pair backwardCpu(const Tensor& dq, const Tensor& dk, const Tensor& cos, const Te
 
 Pair callForward(const Tensor& q, const Tensor& k, const Tensor& cos, const Tensor& sin, int64_t unsqueezeDim,
                  bool fast) {
-    static const auto op =
-        c10::Dispatcher::singleton()
-            .findSchemaOrThrow("fusescope::rope", "")
-            .typed<Pair(const Tensor&, const Tensor&, const Tensor&, const Tensor&, int64_t, bool)>();
+    static const auto op = operatorOf<decltype(forwardMeta)>("fusescope::rope");
     return op.call(q, k, cos, sin, unsqueezeDim, fast);
 }
 
 Pair callBackward(const Tensor& dq, const Tensor& dk, const Tensor& cos, const Tensor& sin, int64_t unsqueezeDim,
                   bool qTokensFirst, bool kTokensFirst, bool fast) {
-    static const auto op =
-        c10::Dispatcher::singleton()
-            .findSchemaOrThrow("fusescope::rope_backward", "")
-            .typed<Pair(const Tensor&, const Tensor&, const Tensor&, const Tensor&, int64_t, bool, bool, bool)>();
+    static const auto op = operatorOf<decltype(backwardMeta)>("fusescope::rope_backward");
     return op.call(dq, dk, cos, sin, unsqueezeDim, qTokensFirst, kTokensFirst, fast);
 }
 
@@ -159,8 +152,12 @@ struct Rope : torch::autograd::Function<Rope> {
 
 Pair withGradient(const Tensor& q, const Tensor& k, const Tensor& cos, const Tensor& sin, int64_t unsqueezeDim,
                   bool fast) {
-    const auto out = Rope::apply(q, k, cos, sin, unsqueezeDim, fast);
-    return {out[0], out[1]};
+    if (wantsGradient(q, k)) {
+        const auto out = Rope::apply(q, k, cos, sin, unsqueezeDim, fast);
+        return {out[0], out[1]};
+    }
+    const at::AutoDispatchBelowADInplaceOrView below;
+    return callForward(q, k, cos, sin, unsqueezeDim, fast);
 }
 
 TORCH_LIBRARY_FRAGMENT(fusescope, m) {

@@ -4,6 +4,7 @@
 
 #include "kernels/common/heads.h"
 #include "kernels/common/packed.cuh"
+#include "kernels/common/quotient.cuh"
 
 namespace fusescope::kernels {
 
@@ -32,9 +33,9 @@ template <class T> Rotary<T> typed(const FsRotary& r) {
     return {static_cast<const T*>(r.cos), static_cast<const T*>(r.sin), r.batch_stride, r.token_stride};
 }
 
-/// A token's number split into batch and place in it. Divisions of 64 bits cost several times those of 32.
+/// A token's number split into batch and place in it.
 __device__ __forceinline__ void splitToken(int64_t token, int64_t tokensOfBatch, int64_t& batch, int64_t& place) {
-    batch = (token | tokensOfBatch) >> 32 ? token / tokensOfBatch : int64_t(uint32_t(token) / uint32_t(tokensOfBatch));
+    batch = quotient(token, tokensOfBatch);
     place = token - batch * tokensOfBatch;
 }
 

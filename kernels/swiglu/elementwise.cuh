@@ -5,9 +5,11 @@
 
 #include "kernels/common/abi.h"
 #include "kernels/common/checks.h"
+#include "kernels/common/element_types.cuh"
+#include "kernels/common/error.h"
 #include "kernels/common/launch.h"
+#include "kernels/common/quotient.cuh"
 #include "kernels/common/rows.cuh"
-#include "kernels/common/vector_io.cuh"
 
 #include <algorithm>
 #include <type_traits>
@@ -55,8 +57,7 @@ template <int N, Layout L> class Place {
 public:
     __device__ __forceinline__ Place(const Walk& walk, int64_t pack) : pack_(pack) {
         if constexpr (L != Layout::flat) {
-            row_ = (pack | walk.packsOfRow) >> 32 ? pack / walk.packsOfRow
-                                                  : int64_t(uint32_t(pack) / uint32_t(walk.packsOfRow));
+            row_ = quotient(pack, walk.packsOfRow);
             column_ = pack - row_ * walk.packsOfRow;
         }
     }
@@ -132,6 +133,29 @@ inline ElementwisePlan planElementwise(const FsRows* tensors, int count, int64_t
     const int64_t tiles = p.walk.packs > 0 ? (p.walk.packs + tile - 1) / tile : 1;
     p.grid = tiles <= 0x7fffffff ? int(tiles) : 0;
     return p;
+}
+
+/// Calls launch(N, InFlight, Layout), each a std::integral_constant, for the kernel that the plan is made for.
+template <class T, class F> FsStatus launchElementwise(const ElementwisePlan& p, const char* kernel, F&& launch) {
+    if (p.grid == 0) return fail(FS_UNSUPPORTED, "%s: more elements than one launch covers", kernel);
+    auto with = [&](auto n, auto inFlight) {
+        if (p.layout == Layout::flat)
+            launch(n, inFlight, std::integral_constant<Layout, Layout::flat>{});
+        else if (p.layout == Layout::rows)
+            launch(n, inFlight, std::integral_constant<Layout, Layout::rows>{});
+        else
+            launch(n, inFlight, std::integral_constant<Layout, Layout::nested>{});
+    };
+    constexpr std::integral_constant<int, vecWidth<T>> n;
+    if (!p.vectorised)
+        with(std::integral_constant<int, 1>{}, std::integral_constant<int, 4>{});
+    else if (p.inFlight == 1)
+        with(n, std::integral_constant<int, 1>{});
+    else if (p.inFlight == 2)
+        with(n, std::integral_constant<int, 2>{});
+    else
+        return fail(FS_UNSUPPORTED, "%s: variant %d: expected 1 or 2", kernel, p.inFlight);
+    return checkLaunch(kernel);
 }
 
 } // namespace fusescope::kernels

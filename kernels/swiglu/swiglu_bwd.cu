@@ -60,33 +60,15 @@ __global__ void __launch_bounds__(elementwiseThreads, InFlight == 1 ? 4 : 2)
     }
 }
 
-template <class T, int N, int InFlight>
-void launchWith(const Arguments<T>& a, const ElementwisePlan& p, cudaStream_t stream) {
-    if (p.layout == Layout::flat)
-        swigluBackward<T, N, InFlight, Layout::flat><<<p.grid, p.threads, 0, stream>>>(a);
-    else if (p.layout == Layout::rows)
-        swigluBackward<T, N, InFlight, Layout::rows><<<p.grid, p.threads, 0, stream>>>(a);
-    else
-        swigluBackward<T, N, InFlight, Layout::nested><<<p.grid, p.threads, 0, stream>>>(a);
-}
-
 template <class T> FsStatus launch(const FsSwigluBackward& c, const DeviceFacts& device, cudaStream_t stream) {
     const FsRows tensors[] = {c.dh, c.gate, c.up, c.dgate, c.dup};
     const ElementwisePlan p = planElementwise(tensors, 5, c.width, sizeof(T), 1, c.hint, device);
     const Arguments<T> a{typed<const T>(c.dh),       typed<const T>(c.gate), typed<const T>(c.up),
                          typed<T>(c.dgate),          typed<T>(c.dup),        p.walk,
                          c.rounding == FS_ROUND_ONCE};
-    if (p.grid == 0) return fail(FS_UNSUPPORTED, "swiglu: more elements than one launch covers");
-    constexpr int n = vecWidth<T>;
-    if (!p.vectorised)
-        launchWith<T, 1, 4>(a, p, stream);
-    else if (p.inFlight == 1)
-        launchWith<T, n, 1>(a, p, stream);
-    else if (p.inFlight == 2)
-        launchWith<T, n, 2>(a, p, stream);
-    else
-        return fail(FS_UNSUPPORTED, "swiglu: variant %d: expected 1 or 2", p.inFlight);
-    return checkLaunch("swiglu backward");
+    return launchElementwise<T>(p, "swiglu backward", [&](auto n, auto inFlight, auto layout) {
+        swigluBackward<T, n, inFlight, layout><<<p.grid, p.threads, 0, stream>>>(a);
+    });
 }
 
 } // namespace
@@ -115,10 +97,6 @@ FsStatus fusescope_swiglu_backward(const FsSwigluBackward* call, cudaStream_t st
 
     DeviceFacts device;
     if (s = currentDevice(device); s != FS_OK) return s;
-    switch (c.dtype) {
-    case FS_F32: return launch<float>(c, device, stream);
-    case FS_F16: return launch<F16>(c, device, stream);
-    case FS_BF16: return launch<Bf16>(c, device, stream);
-    }
-    return FS_INVALID_ARGUMENT;
+    return withElementType(c.dtype,
+                           [&](auto type) { return launch<typename decltype(type)::Type>(c, device, stream); });
 }

@@ -56,32 +56,14 @@ __global__ void __launch_bounds__(elementwiseThreads, InFlight == 1 ? 5 : 4)
     }
 }
 
-template <class T, int N, int InFlight>
-void launchWith(const Arguments<T>& a, const ElementwisePlan& p, cudaStream_t stream) {
-    if (p.layout == Layout::flat)
-        swigluForward<T, N, InFlight, Layout::flat><<<p.grid, p.threads, 0, stream>>>(a);
-    else if (p.layout == Layout::rows)
-        swigluForward<T, N, InFlight, Layout::rows><<<p.grid, p.threads, 0, stream>>>(a);
-    else
-        swigluForward<T, N, InFlight, Layout::nested><<<p.grid, p.threads, 0, stream>>>(a);
-}
-
 template <class T> FsStatus launch(const FsSwigluForward& c, const DeviceFacts& device, cudaStream_t stream) {
     const FsRows tensors[] = {c.gate, c.up, c.h};
     const ElementwisePlan p = planElementwise(tensors, 3, c.width, sizeof(T), 2, c.hint, device);
     const Arguments<T> a{typed<const T>(c.gate), typed<const T>(c.up), typed<T>(c.h), p.walk,
                          c.rounding == FS_ROUND_ONCE};
-    if (p.grid == 0) return fail(FS_UNSUPPORTED, "swiglu: more elements than one launch covers");
-    constexpr int n = vecWidth<T>;
-    if (!p.vectorised)
-        launchWith<T, 1, 4>(a, p, stream);
-    else if (p.inFlight == 1)
-        launchWith<T, n, 1>(a, p, stream);
-    else if (p.inFlight == 2)
-        launchWith<T, n, 2>(a, p, stream);
-    else
-        return fail(FS_UNSUPPORTED, "swiglu: variant %d: expected 1 or 2", p.inFlight);
-    return checkLaunch("swiglu forward");
+    return launchElementwise<T>(p, "swiglu forward", [&](auto n, auto inFlight, auto layout) {
+        swigluForward<T, n, inFlight, layout><<<p.grid, p.threads, 0, stream>>>(a);
+    });
 }
 
 } // namespace
@@ -102,10 +84,6 @@ FsStatus fusescope_swiglu_forward(const FsSwigluForward* call, cudaStream_t stre
 
     DeviceFacts device;
     if (s = currentDevice(device); s != FS_OK) return s;
-    switch (c.dtype) {
-    case FS_F32: return launch<float>(c, device, stream);
-    case FS_F16: return launch<F16>(c, device, stream);
-    case FS_BF16: return launch<Bf16>(c, device, stream);
-    }
-    return FS_INVALID_ARGUMENT;
+    return withElementType(c.dtype,
+                           [&](auto type) { return launch<typename decltype(type)::Type>(c, device, stream); });
 }

@@ -5,7 +5,6 @@
 #include "kernels/swiglu/swiglu.h"
 #include "kernels/swiglu/swiglu_ref.h"
 
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
@@ -153,22 +152,26 @@ Pair backwardMeta(const Tensor&, const Tensor& gate, const Tensor& up, bool) {
 }
 Tensor backwardPackedMeta(const Tensor&, const Tensor& gateUp, bool) { return emptyLike(gateUp); }
 
-template <class Signature> c10::TypedOperatorHandle<Signature> operatorOf(const char* name) {
-    return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
+Tensor callForward(const Tensor& gate, const Tensor& up, bool fast) {
+    static const auto op = operatorOf<decltype(forwardMeta)>("fusescope::swiglu");
+    return op.call(gate, up, fast);
+}
+
+Tensor callForwardPacked(const Tensor& gateUp, bool fast) {
+    static const auto op = operatorOf<decltype(forwardPackedMeta)>("fusescope::swiglu_packed");
+    return op.call(gateUp, fast);
 }
 
 struct Swiglu : torch::autograd::Function<Swiglu> {
     static Tensor forward(AutogradContext* context, const Tensor& gate, const Tensor& up, bool fast) {
         const at::AutoDispatchBelowADInplaceOrView guard;
-        static const auto op = operatorOf<Tensor(const Tensor&, const Tensor&, bool)>("fusescope::swiglu");
         context->save_for_backward({gate, up});
         context->saved_data["fast"] = fast;
-        return op.call(gate, up, fast);
+        return callForward(gate, up, fast);
     }
 
     static variable_list backward(AutogradContext* context, const variable_list& gradients) {
-        static const auto op =
-            operatorOf<Pair(const Tensor&, const Tensor&, const Tensor&, bool)>("fusescope::swiglu_backward");
+        static const auto op = operatorOf<decltype(backwardMeta)>("fusescope::swiglu_backward");
         const auto saved = context->get_saved_variables();
         auto [dgate, dup] = op.call(gradients[0], saved[0], saved[1], context->saved_data["fast"].toBool());
         return {dgate, dup, {}};
@@ -178,21 +181,28 @@ struct Swiglu : torch::autograd::Function<Swiglu> {
 struct SwigluPacked : torch::autograd::Function<SwigluPacked> {
     static Tensor forward(AutogradContext* context, const Tensor& gateUp, bool fast) {
         const at::AutoDispatchBelowADInplaceOrView guard;
-        static const auto op = operatorOf<Tensor(const Tensor&, bool)>("fusescope::swiglu_packed");
         context->save_for_backward({gateUp});
         context->saved_data["fast"] = fast;
-        return op.call(gateUp, fast);
+        return callForwardPacked(gateUp, fast);
     }
 
     static variable_list backward(AutogradContext* context, const variable_list& gradients) {
-        static const auto op =
-            operatorOf<Tensor(const Tensor&, const Tensor&, bool)>("fusescope::swiglu_packed_backward");
+        static const auto op = operatorOf<decltype(backwardPackedMeta)>("fusescope::swiglu_packed_backward");
         return {op.call(gradients[0], context->get_saved_variables()[0], context->saved_data["fast"].toBool()), {}};
     }
 };
 
-Tensor withGradient(const Tensor& gate, const Tensor& up, bool fast) { return Swiglu::apply(gate, up, fast); }
-Tensor withGradientPacked(const Tensor& gateUp, bool fast) { return SwigluPacked::apply(gateUp, fast); }
+Tensor withGradient(const Tensor& gate, const Tensor& up, bool fast) {
+    if (wantsGradient(gate, up)) return Swiglu::apply(gate, up, fast);
+    const at::AutoDispatchBelowADInplaceOrView below;
+    return callForward(gate, up, fast);
+}
+
+Tensor withGradientPacked(const Tensor& gateUp, bool fast) {
+    if (wantsGradient(gateUp)) return SwigluPacked::apply(gateUp, fast);
+    const at::AutoDispatchBelowADInplaceOrView below;
+    return callForwardPacked(gateUp, fast);
+}
 
 TORCH_LIBRARY_FRAGMENT(fusescope, m) {
     m.def("swiglu(Tensor gate, Tensor up, bool fast=False) -> Tensor");

@@ -57,3 +57,12 @@ def layouts(shape, dtype, device):
         swapped[-2], swapped[-3] = swapped[-3], swapped[-2]
         yield "heads before tokens", torch.randn(*swapped, device=device).to(dtype).transpose(-2, -3)
     yield "every second element", torch.randn(*rows, 2 * width, device=device).to(dtype)[..., ::2]
+
+
+def rotary_tables(batch, tokens, head_dim, dtype, device):
+    """cos and sin: positions of each batch shifted; the halves of the tables alike, as models have them."""
+    frequency = 1e4 ** (-torch.arange(0, head_dim, 2, device=device).double() / head_dim)
+    position = torch.arange(tokens, device=device) + 7 * torch.arange(batch, device=device)[:, None]
+    angle = position[..., None] * frequency
+    angle = torch.cat((angle, angle), dim=-1)
+    return angle.cos().to(dtype), angle.sin().to(dtype)

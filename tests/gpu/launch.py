@@ -3,7 +3,9 @@
 
     python launch.py [--json OUT]
 
-Beside each operator stand PyTorch's own nearest one and `empty`, an allocation alone, which every call includes.
+Beside each operator stand PyTorch's own nearest one, `empty`, an allocation alone, and `aten op`, an operator of
+PyTorch's (one allocation, one launch) called the same way: torch.ops.<name>.default. What an operator of ours costs
+more than that is its binding's doing.
 """
 import argparse
 import json
@@ -43,6 +45,7 @@ def candidates():
     call = lambda op: op.default
     return {
         "empty": lambda: torch.empty_like(x),
+        "aten op": lambda f=call(torch.ops.aten.neg): f(x),
         "rms_norm": lambda f=call(ops.rms_norm): f(x, weight, 1e-6, False),
         "native rms_norm": lambda: F.rms_norm(x, (4096,), weight, 1e-6),
         "add_rms_norm": lambda f=call(ops.add_rms_norm): f(x, x, weight, 1e-6, False),

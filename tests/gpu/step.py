@@ -4,10 +4,11 @@
     python step.py [--layers 8] [--tokens 4096] [--sets eager,all] [--losses 50] [--steps 6] [--json OUT]
 
 Sets: eager, native (F.rms_norm), compiled (whole model), parts (RMSNorm, silu*up and RoPE each through torch.compile),
-one fusion by name, `all` (without attention, which changes no kernel where PyTorch takes the same backend), or such
-joined by +. Every set starts from the same weights and tokens.
+one fusion by name, `all` of the model, `adamw` (the optimizer's step, in place of PyTorch's fused one), or such joined
+by +. Every set starts from the same weights and tokens.
 """
 import argparse
+import functools
 import gc
 import json
 import os
@@ -22,10 +23,11 @@ from transformers.models.qwen3 import modeling_qwen3 as qwen3
 
 import peers
 import swap_qwen3
+from optimizer import FusedAdamW
 
 LIBRARY = os.environ.get("FUSESCOPE_KERNELS_LIBRARY") or str(
     pathlib.Path(__file__).resolve().parents[2] / "build/kernels/bin/libfusescope_kernels.so")
-ALL = ("rms_norm", "add_rms_norm", "qk_norm_rope", "swiglu", "qkv_projection", "gate_up_projection", "linear_cross_entropy")
+ALL = ("rms_norm", "add_rms_norm", "qk_norm_rope", "attention", "swiglu", "qkv_projection", "linear_cross_entropy")
 
 
 def build(layers, seed=0):
@@ -69,7 +71,7 @@ class Patched:
 def fusions_of(name):
     if name in ("eager", "native", "compiled", "parts"):
         return ()
-    return tuple(fusion for part in name.split("+") for fusion in (ALL if part == "all" else (part,)))
+    return tuple(fusion for part in name.split("+") if part != "adamw" for fusion in (ALL if part == "all" else (part,)))
 
 
 def print_kernels(step, rows=25):
@@ -90,7 +92,8 @@ def measure(name, layers, tokens, steps, losses, fast, profile):
         model = build(layers)
         swap_qwen3.swap(model, fusions_of(name), fast)
         run = torch.compile(model) if name == "compiled" else model
-        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, fused=True)
+        make = FusedAdamW if "adamw" in name.split("+") else functools.partial(torch.optim.AdamW, fused=True)
+        optimizer = make(model.parameters(), lr=1e-5)
         torch.manual_seed(1)
         ids = torch.randint(0, 151936, (1, tokens), device="cuda")
 
@@ -127,8 +130,8 @@ def main():
     parser.add_argument("--tokens", type=int, default=4096)
     parser.add_argument("--steps", type=int, default=6)
     parser.add_argument("--losses", type=int, default=3)
-    parser.add_argument("--sets", default="eager,rms_norm,add_rms_norm+rms_norm,qk_norm_rope,attention,swiglu,linear_cross_entropy,all,"
-                        "all+attention")
+    parser.add_argument("--sets", default="eager,rms_norm,add_rms_norm+rms_norm,qk_norm_rope,attention,swiglu,qkv_projection,"
+                        "linear_cross_entropy,all,adamw,all+adamw")
     parser.add_argument("--fast", action="store_true")
     parser.add_argument("--profile", action="store_true", help="also list the kernels of a step by their time")
     parser.add_argument("--json")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 import torch
-from checking import assert_close, differing, poison
+from checking import assert_close, differing, poison, rotary_tables
 from peers import qk_norm_rope as eager
 
 ops = torch.ops.fusescope
@@ -11,15 +11,6 @@ EPS = 1e-6
 SHAPES = [(1, 1, 1, 1, 2), (2, 3, 4, 2, 6), (1, 1, 32, 8, 128), (2, 17, 16, 8, 128), (3, 5, 5, 1, 64), (1, 40, 4, 4, 256),
           (2, 9, 3, 2, 96), (1, 300, 6, 2, 128), (2, 11, 2, 1, 80), (1, 2, 1, 1, 1000), (0, 4, 2, 2, 64), (2, 0, 2, 2, 128),
           (2, 5, 70, 3, 128)]
-
-
-def tables(batch, tokens, head_dim, dtype, device):
-    """Positions of each batch shifted; the halves of the tables alike, as models have them."""
-    frequency = 1e4 ** (-torch.arange(0, head_dim, 2, device=device).double() / head_dim)
-    position = torch.arange(tokens, device=device) + 7 * torch.arange(batch, device=device)[:, None]
-    angle = position[..., None] * frequency
-    angle = torch.cat((angle, angle), dim=-1)
-    return angle.cos().to(dtype), angle.sin().to(dtype)
 
 
 def truth(q, k, wq, wk, cos, sin, dq, dk, eps=EPS):
@@ -73,7 +64,7 @@ def gradients(shape, dtype, device, heads_first):
 def test_values(device, shape, dtype, fast):
     batch, tokens, _, _, dim = shape
     for i, (name, q, k) in enumerate(layouts(shape, dtype, device)):
-        cos, sin = tables(batch if i % 2 and batch else 1, tokens, dim, dtype, device)
+        cos, sin = rotary_tables(batch if i % 2 and batch else 1, tokens, dim, dtype, device)
         dq, dk = gradients(shape, dtype, device, i % 2 == 0)
         leaves = [t.detach().requires_grad_() for t in (q, k, *weights(dim, dtype, device))]
         want = truth(*leaves, cos, sin, dq, dk)
@@ -99,7 +90,7 @@ def test_rounds_as_the_framework(shape, dtype):
     batch, tokens, _, _, dim = shape
     limit = 4e-3 if dtype != torch.float32 else 1.0
     for name, q, k in layouts(shape, dtype, "cuda"):
-        cos, sin = tables(batch, tokens, dim, dtype, "cuda")
+        cos, sin = rotary_tables(batch, tokens, dim, dtype, "cuda")
         dq, dk = gradients(shape, dtype, "cuda", True)
         leaves = [t.detach().requires_grad_() for t in (q, k, *weights(dim, dtype, "cuda"))]
         ours, theirs = ops.qk_norm_rope(*leaves, cos, sin), eager(*leaves, cos, sin)
@@ -132,7 +123,7 @@ def test_into_one_packed_gradient(device, dim):
     packed = torch.randn(2, 9, (hq + 2 * hk) * dim, device=device).bfloat16()
     parts = packed.unflatten(-1, (hq + 2 * hk, dim)).split((hq, hk, hk), dim=2)
     wq, wk = weights(dim, torch.bfloat16, device)
-    cos, sin = tables(1, 9, dim, torch.bfloat16, device)
+    cos, sin = rotary_tables(1, 9, dim, torch.bfloat16, device)
     dq_out, dk_out = gradients(shape, torch.bfloat16, device, True)
     _, _, q_rstd, k_rstd = ops.qk_norm_rope_forward(parts[0], parts[1], wq, wk, cos, sin, EPS, False)
     arguments = (dq_out, dk_out, parts[0], parts[1], wq, wk, cos, sin, q_rstd, k_rstd, EPS, False)
@@ -153,7 +144,7 @@ def test_extreme_values(device):
     rows[4, 0] = float("nan")
     x = rows.view(1, 5, 1, 64)
     ones = torch.ones(64, device=device)
-    cos, sin = tables(1, 5, 64, torch.float32, device)
+    cos, sin = rotary_tables(1, 5, 64, torch.float32, device)
     out, _ = ops.qk_norm_rope(x, x, ones, ones, cos, sin)
     want, _ = eager(x, x, ones, ones, cos, sin)
     if device == "cuda":
@@ -174,7 +165,7 @@ def test_repeats_bit_for_bit():
     shape = (2, 1500, 16, 8, 128)
     _, q, k = next(layouts(shape, torch.bfloat16, "cuda"))
     wq, wk = weights(128, torch.bfloat16, "cuda")
-    cos, sin = tables(1, 1500, 128, torch.bfloat16, "cuda")
+    cos, sin = rotary_tables(1, 1500, 128, torch.bfloat16, "cuda")
     dq, dk = gradients(shape, torch.bfloat16, "cuda", True)
     first = ops.qk_norm_rope_forward(q, k, wq, wk, cos, sin, EPS, False)
     back = ops.qk_norm_rope_backward(dq, dk, q, k, wq, wk, cos, sin, *first[2:], EPS, False)
@@ -186,7 +177,7 @@ def test_repeats_bit_for_bit():
 
 @pytest.mark.gpu
 def test_many_streams():
-    cos, sin = tables(1, 64, 128, torch.bfloat16, "cuda")
+    cos, sin = rotary_tables(1, 64, 128, torch.bfloat16, "cuda")
     wq, wk = weights(128, torch.bfloat16, "cuda")
     inputs = [next(layouts((1, 64, 4 + i, 2, 128), torch.bfloat16, "cuda"))[1:] for i in range(16)]
     torch.cuda.synchronize()
@@ -209,7 +200,7 @@ def test_more_than_two_to_the_31_elements(offset):
     q = memory[offset:offset + tokens * 32 * 128].view(1, tokens, 32, 128)
     k = q[:, :, :1]
     wq, wk = weights(128, torch.bfloat16, "cuda")
-    cos, sin = tables(1, tokens, 128, torch.bfloat16, "cuda")
+    cos, sin = rotary_tables(1, tokens, 128, torch.bfloat16, "cuda")
     q_out, k_out, q_rstd, k_rstd = ops.qk_norm_rope_forward(q, k, wq, wk, cos, sin, EPS, False)
     dq, dk, _, _ = ops.qk_norm_rope_backward(q, k, q, k, wq, wk, cos, sin, q_rstd, k_rstd, EPS, False)
     tail = slice(tokens - 5, tokens)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 import torch
-from checking import assert_close, differing, poison
+from checking import assert_close, differing, poison, rotary_tables
+from peers import rope as eager
 
 ops = torch.ops.fusescope
 DTYPES = [torch.bfloat16, torch.float16, torch.float32]
@@ -9,26 +10,6 @@ DTYPES = [torch.bfloat16, torch.float16, torch.float32]
 SHAPES = [(1, 1, 1, 1, 2), (2, 3, 4, 2, 6), (1, 1, 32, 8, 128), (2, 17, 16, 8, 128), (3, 5, 5, 1, 64), (1, 40, 4, 4, 256),
           (2, 9, 3, 2, 96), (1, 300, 6, 2, 128), (2, 11, 2, 1, 80), (1, 2, 1, 1, 4096), (0, 4, 2, 2, 64), (2, 0, 2, 2, 64),
           (2, 5, 70, 3, 128)]
-
-
-def rotate_half(x):
-    half = x.shape[-1] // 2
-    return torch.cat((-x[..., half:], x[..., :half]), dim=-1)
-
-
-def eager(q, k, cos, sin, unsqueeze_dim=1):
-    """apply_rotary_pos_emb, from its definition."""
-    cos, sin = cos.unsqueeze(unsqueeze_dim), sin.unsqueeze(unsqueeze_dim)
-    return q * cos + rotate_half(q) * sin, k * cos + rotate_half(k) * sin
-
-
-def tables(batch, tokens, head_dim, dtype, device):
-    """Positions of each batch shifted; the halves of the tables alike, as models have them."""
-    frequency = 1e4 ** (-torch.arange(0, head_dim, 2, device=device).double() / head_dim)
-    position = torch.arange(tokens, device=device) + 7 * torch.arange(batch, device=device)[:, None]
-    angle = position[..., None] * frequency
-    angle = torch.cat((angle, angle), dim=-1)
-    return angle.cos().to(dtype), angle.sin().to(dtype)
 
 
 def truth(q, k, cos, sin, dq, dk, unsqueeze_dim=1):
@@ -70,9 +51,9 @@ def gradients(shape, dtype, device, first):
 def test_values(device, shape, dtype, fast):
     batch, tokens, _, _, dim = shape
     for i, (name, q, k) in enumerate(layouts(shape, dtype, device)):
-        cos, sin = tables(batch if i % 2 else 1, tokens, dim, dtype, device)
+        cos, sin = rotary_tables(batch if i % 2 else 1, tokens, dim, dtype, device)
         if batch == 0:
-            cos, sin = tables(1, tokens, dim, dtype, device)
+            cos, sin = rotary_tables(1, tokens, dim, dtype, device)
         dq, dk = gradients(shape, dtype, device, "heads" if i % 2 else "tokens")
         want = truth(q, k, cos, sin, dq, dk)
         poison(device)
@@ -93,7 +74,7 @@ def test_values(device, shape, dtype, fast):
 def test_bits_of_the_framework(shape, dtype):
     batch, tokens, _, _, dim = shape
     for name, q, k in layouts(shape, dtype, "cuda"):
-        cos, sin = tables(batch, tokens, dim, dtype, "cuda")
+        cos, sin = rotary_tables(batch, tokens, dim, dtype, "cuda")
         dq, dk = gradients(shape, dtype, "cuda", "heads")
         leaves = q.detach().requires_grad_(), k.detach().requires_grad_()
         ours, theirs = ops.rope(*leaves, cos, sin), eager(*leaves, cos, sin)
@@ -119,7 +100,7 @@ def test_tables_with_different_halves(device, fast):
 def test_odd_tables(device, dtype):
     """Tables with strides of their own: a slice of longer ones, one expanded over the batches, columns of a wider one."""
     _, q, k = next(layouts((2, 6, 4, 2, 64), dtype, device))
-    cos, sin = tables(1, 20, 64, dtype, device)
+    cos, sin = rotary_tables(1, 20, 64, dtype, device)
     want = eager(q.double(), k.double(), cos[:, 8:14].double(), sin[:, 8:14].double())
     wide = torch.cat((cos, sin), dim=-1)
     for c, s in ((cos[:, 8:14], sin[:, 8:14]), (cos[:, 8:14].expand(2, -1, -1), sin[:, 8:14].expand(2, -1, -1)),
@@ -133,7 +114,7 @@ def test_memory_order_of_the_results(device):
     """As eager's: a view stays a view of memory in the same order, and the gradients come in the order of q and k."""
     shape = (2, 5, 4, 2, 64)
     for name, q, k in layouts(shape, torch.bfloat16, device):
-        cos, sin = tables(2, 5, 64, torch.bfloat16, device)
+        cos, sin = rotary_tables(2, 5, 64, torch.bfloat16, device)
         leaves = q.detach().requires_grad_(), k.detach().requires_grad_()
         ours, theirs = ops.rope(*leaves, cos, sin), eager(*leaves, cos, sin)
         assert [t.stride() for t in ours] == [t.stride() for t in theirs], name
@@ -142,7 +123,7 @@ def test_memory_order_of_the_results(device):
             assert a.shape == b.shape and a.dtype == b.dtype
     view = torch.randn(2, 5, 4, 64, device=device).transpose(1, 2)
     for q_first, k_first in ((False, True), (True, False)):
-        dq, dk = ops.rope_backward(view, view[:, :2], *tables(1, 5, 64, torch.float32, device), 1, q_first, k_first, False)
+        dq, dk = ops.rope_backward(view, view[:, :2], *rotary_tables(1, 5, 64, torch.float32, device), 1, q_first, k_first, False)
         assert dq.transpose(1, 2).is_contiguous() == q_first and dq.is_contiguous() != q_first
         assert dk.transpose(1, 2).is_contiguous() == k_first and dk.is_contiguous() != k_first
 
@@ -171,7 +152,7 @@ def test_gradients_against_differences():
 @pytest.mark.gpu
 def test_repeats_bit_for_bit():
     _, q, k = next(layouts((2, 1000, 16, 8, 128), torch.bfloat16, "cuda"))
-    cos, sin = tables(2, 1000, 128, torch.bfloat16, "cuda")
+    cos, sin = rotary_tables(2, 1000, 128, torch.bfloat16, "cuda")
     first = ops.rope(q, k, cos, sin)
     for _ in range(20):
         for a, b in zip(first, ops.rope(q, k, cos, sin)):
@@ -180,7 +161,7 @@ def test_repeats_bit_for_bit():
 
 @pytest.mark.gpu
 def test_many_streams():
-    cos, sin = tables(1, 64, 128, torch.bfloat16, "cuda")
+    cos, sin = rotary_tables(1, 64, 128, torch.bfloat16, "cuda")
     inputs = [next(layouts((1, 64, 4 + i, 2, 128), torch.bfloat16, "cuda"))[1:] for i in range(16)]
     torch.cuda.synchronize()
     outputs = []
@@ -200,7 +181,7 @@ def test_more_than_two_to_the_31_elements(offset):
     tokens = (1 << 31) // (32 * 128) + 5
     memory = torch.randn(tokens * 32 * 128 + 1, device="cuda", dtype=torch.bfloat16)
     q = memory[offset:offset + tokens * 32 * 128].view(1, tokens, 32, 128).transpose(1, 2)
-    cos, sin = tables(1, tokens, 128, torch.bfloat16, "cuda")
+    cos, sin = rotary_tables(1, tokens, 128, torch.bfloat16, "cuda")
     out, _ = ops.rope(q, q[:, :1], cos, sin)
     tail = slice(tokens - 5, tokens)
     for a, b in zip((out[:, :, tail],), eager(q[:, :, tail], q[:, :1, tail], cos[:, tail], sin[:, tail])):
