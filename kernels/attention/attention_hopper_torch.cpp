@@ -6,7 +6,6 @@
 #include "kernels/attention/attention_torch.h"
 #include "kernels/common/torch_support.h"
 
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
@@ -68,9 +67,8 @@ Pair forwardCuda(const Tensor& givenQ, const Tensor& givenK, const Tensor& given
 }
 
 Pair callForward(const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double scale, bool cudnnBackward) {
-    static const auto op = c10::Dispatcher::singleton()
-                               .findSchemaOrThrow("fusescope::attention_hopper", "")
-                               .typed<Pair(const Tensor&, const Tensor&, const Tensor&, bool, double, bool)>();
+    static const auto op = operatorOf<Pair(const Tensor&, const Tensor&, const Tensor&, bool, double, bool)>(
+        "fusescope::attention_hopper");
     return op.call(q, k, v, causal, scale, cudnnBackward);
 }
 
@@ -109,6 +107,10 @@ struct Hopper : torch::autograd::Function<Hopper> {
 };
 
 Pair withGradient(const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double scale, bool cudnnBackward) {
+    if (!wantsGradient(q, k, v)) {
+        const at::AutoDispatchBelowADInplaceOrView below;
+        return callForward(q, k, v, causal, scale, cudnnBackward);
+    }
     const auto out = Hopper::apply(q, k, v, causal, scale, cudnnBackward);
     return {out[0], out[1]};
 }
