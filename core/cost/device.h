@@ -4,6 +4,7 @@
 
 #include "core/base/result.h"
 #include "core/base/tensor.h"
+#include "core/cost/fused_curve.h"
 #include "core/trace/trace_store.h"
 
 #include <string>
@@ -30,6 +31,7 @@ struct DeviceSpec {
     double launch_us = 4.0; // CPU cost of launching one kernel from eager PyTorch
     int sms = 0;
     double l2_bytes = 0;
+    std::vector<FusedCurve> fused; // this project's kernels, as measured on this GPU; empty where they were not
 
     // Ridge point for bf16 tensor cores, FLOP/byte. H100 SXM with 3.0 TB/s: 989e12 / 3.0e12 = 330.
     [[nodiscard]] double ridge() const noexcept { return bandwidth_Bps > 0 ? bf16_tensor / bandwidth_Bps : 0; }

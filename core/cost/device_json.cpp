@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include <algorithm>
+#include <array>
+
 namespace fusescope {
 namespace {
 
@@ -33,6 +36,47 @@ public:
 private:
     std::string wrong_;
 };
+
+// "fused_kernels": {"patterns": {"rms_norm": {"forward": [[bytes, width, fused us, PyTorch's own us or null, eager us],
+// ...]}}}. False: something in it is not that.
+bool readCurves(const Object& object, std::vector<FusedCurve>& curves) {
+    Object patterns;
+    if (object["fused_kernels"]["patterns"].get_object().get(patterns) != simdjson::SUCCESS) return true; // none
+    std::size_t points = 0;
+    for (const auto [pattern, directions] : patterns) {
+        Object both;
+        if (directions.get_object().get(both) != simdjson::SUCCESS) return false;
+        for (const auto [direction, rows] : both) {
+            FusedCurve curve;
+            curve.pattern = pattern;
+            curve.backward = direction == "backward";
+            simdjson::dom::array list;
+            if ((!curve.backward && direction != "forward") || rows.get_array().get(list) != simdjson::SUCCESS)
+                return false;
+            for (const simdjson::dom::element row : list) {
+                simdjson::dom::array figures;
+                if (++points > kMaxFusedPoints || row.get_array().get(figures) != simdjson::SUCCESS ||
+                    figures.size() != 5)
+                    return false;
+                std::array<double, 5> values{};
+                std::size_t i = 0;
+                for (const simdjson::dom::element figure : figures) {
+                    const bool absent = i == 3 && figure.is_null();
+                    if (!absent && (figure.get_double().get(values[i]) != simdjson::SUCCESS || !(values[i] > 0) ||
+                                    values[i] > 1e15))
+                        return false;
+                    ++i;
+                }
+                curve.points.push_back({values[0], values[1], values[2], values[3], values[4]});
+            }
+            std::sort(curve.points.begin(), curve.points.end(), [](const FusedPoint& a, const FusedPoint& b) {
+                return a.width != b.width ? a.width < b.width : a.bytes < b.bytes;
+            });
+            curves.push_back(std::move(curve));
+        }
+    }
+    return true;
+}
 
 } // namespace
 
@@ -71,6 +115,10 @@ Result<DeviceFile> parseDeviceJson(std::string_view json, std::string_view where
     spec.launch_us = figures.read(object, "launch_us", kLaunch, spec.launch_us);
     spec.sms = static_cast<int>(figures.read(object, "sms", kMultiprocessors));
     spec.l2_bytes = figures.read(object, "l2_bytes", kCache);
+    if (!readCurves(object, spec.fused))
+        return Error{ErrorCode::WrongFormat,
+                     "fused_kernels as tests/gpu/sweep.py writes it (points of five positive numbers)",
+                     "something else in it", place};
     if (const std::string& wrong = figures.wrong(); !wrong.empty()) {
         const std::size_t comma = wrong.find(", found ");
         return Error{ErrorCode::WrongFormat, wrong.substr(0, comma), wrong.substr(comma + 8), place};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicted time of a fused kernel = what it must move / (bandwidth of a plain copy x the share its class reaches) + a
-// floor, or its tensor-core work / (peak x share), whichever is longer. The shares lean on kernels measured on one H200
+// Predicted time of a fused kernel: as this project's own was measured (core/cost/fused_curve.h). Where it was not,
+// what it must move / (bandwidth of a plain copy x the share its class reaches) + a floor, or its tensor-core work /
+// (peak x share), whichever is longer. The shares lean on other kernels measured on one H200
 // (truth/kernels-peer-h200.json; copy 4.25 TB/s); low, expected, high:
 //
 //   streaming         0.75  0.97  1.00  compiled SwiGLU 4.3 TB/s, eager elementwise 3.9-4.4
@@ -83,8 +84,19 @@ MatmulRate rateOf(const FusionInput& input, const std::vector<KernelId>& kernels
     return rate;
 }
 
+// This project's own kernel, measured; all 0 where it was not. 2-byte elements were measured, but time follows bytes.
+// Low: 15% slower, as other machines and a busy step make it; on another GPU, scaled, a third.
+Range measuredNs(Pattern pattern, const FusedPart& part, const Geometry& shape, const DeviceSpec& device) {
+    if (part.kind == KernelClass::Attention || part.kind == KernelClass::Matmul) return {};
+    const FusedTime time = fusedTime(device, idOf(pattern), part.backward, part.bytes(), std::max(1.0, shape.width));
+    return {time.ns * (time.borrowed ? 1.33 : 1.15), time.ns, time.ns * (time.borrowed ? 0.9 : 0.97)};
+}
+
 // Longest predicted time at `low`, shortest at `high`.
-Range partNs(const FusedPart& part, const DeviceSpec& device, DType type, const MatmulRate& rate) {
+Range partNs(Pattern pattern, const FusedPart& part, const Geometry& shape, const DeviceSpec& device,
+             const MatmulRate& rate) {
+    if (const Range measured = measuredNs(pattern, part, shape, device); measured.expected > 0) return measured;
+    const DType type = shape.dtype;
     const double bandwidth = device.practicalBandwidth();
     const Shares share = sharesOf(part);
     const double bytes_ns = bandwidth > 0 ? part.bytes() / bandwidth * 1e9 : 0;
@@ -238,8 +250,9 @@ void predict(const FusionInput& input, Draft& draft) {
         const MatmulRate forward = rateOf(input, instance.forward), backward = rateOf(input, instance.backward);
         for (const FusedPart& part : parts) {
             const bool loss = instance.pattern == Pattern::LinearCrossEntropy && part.kind != KernelClass::Matmul;
-            add(slow_to_fast, loss ? lossPassNs(part, draft.shape, input.device, training)
-                                   : partNs(part, input.device, draft.shape.dtype, part.backward ? backward : forward));
+            add(slow_to_fast,
+                loss ? lossPassNs(part, draft.shape, input.device, training)
+                     : partNs(instance.pattern, part, draft.shape, input.device, part.backward ? backward : forward));
         }
     }
 

@@ -4,7 +4,8 @@
     python sweep.py [--json OUT] [--rounds 9]
 
 The JSON is the "fused_kernels" of a file in resources/devices: for each pattern and direction the points
-[rows, width, fused us, PyTorch's own us or null, eager us], as core/fusion reads them to predict.
+[bytes that one kernel must move, width of a row, fused us, PyTorch's own us or null, eager us], as core/fusion reads
+them to predict.
 """
 import argparse
 import json
@@ -44,7 +45,7 @@ def main():
             us = row["us"]
             native = us.get("native")
             patterns.setdefault(case.op, {}).setdefault(row["direction"], []).append(
-                [rows, width, round(us["ours"], 1), native and round(native, 1), round(us["eager"], 1)])
+                [row["bytes"], width, round(us["ours"], 1), native and round(native, 1), round(us["eager"], 1)])
             best = min(us["eager"], native or us["eager"])
             if us["ours"] > best:
                 behind.append(f"{case.op} {row['direction']} {rows} x {width}: {us['ours']:.1f} us, "
@@ -52,8 +53,8 @@ def main():
     for pattern, directions in patterns.items():
         for direction, points in directions.items():
             print(f"{pattern} {direction}")
-            for rows, width, ours, native, eager in points:
-                print(f"  {rows:>8} x {width:<6}{ours:>9.1f}{native or 0:>9.1f}{eager:>9.1f}  eager / fused "
+            for size, width, ours, native, eager in points:
+                print(f"  {size / 1e6:>10.3f} MB, {width:>6} wide{ours:>9.1f}{native or 0:>9.1f}{eager:>9.1f}  eager / fused "
                       f"{eager / ours:5.1f}")
     print("behind PyTorch:", *(behind or ["nowhere"]), sep="\n  ")
     if arguments.json:

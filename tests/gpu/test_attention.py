@@ -238,7 +238,9 @@ def test_rows_that_see_nothing(device, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_large_values(device, dtype):
-    """Scores of thousands, and values near the largest of fp16."""
+    """Scores of thousands, and values near the largest of fp16. fp32 scores of 30,000 are exact to 0.002, and so are
+    the weights made of them."""
+    factor = 2000 if dtype == torch.float32 else 2
     q, k, v = inputs((1, 4, 2, 40, 56, 64), dtype, device)
     q, k, v = (100 * q).sign() * 64, (100 * k).sign() * 64, 1e4 * v.clamp(-3, 3)
     for causal in (False, True):
@@ -248,7 +250,7 @@ def test_large_values(device, dtype):
             except RuntimeError as error:
                 assert "cannot be used" in str(error)
                 continue
-            assert_close(out, formula(q.double(), k.double(), v.double(), causal=causal), factor=2, name=backend)
+            assert_close(out, formula(q.double(), k.double(), v.double(), causal=causal), factor=factor, name=backend)
 
 
 def test_scale(device):
