@@ -97,10 +97,9 @@ AttentionChoice chooseAttention(const AttentionProblem& p) {
     }
 
     const char* refused = whyNotFlash(p);
-    // Splits the keys over the GPU, where a block for each head would leave most of it idle.
-    if (p.oneQuery && !refused) return {flash, "a single query: flash attention splits the keys"};
-
-    if (!whyNotHopper(p))
+    // A block of ours has 128 queries, so a single one leaves most of the GPU idle: the others split the keys. Over
+    // 4096 keys on an H200, cuDNN 15 us, flash 22, ours 53.
+    if (!p.oneQuery && !whyNotHopper(p))
         return {hopper, "on an H200 2 to 48% faster than cuDNN's forward and twice as fast as flash's"};
 
     const bool cudnnIsFastest = p.capability / 10 == 9 || p.capability / 10 == 10;

@@ -375,7 +375,7 @@ def test_choice():
             ("flash", dict(queries=256, keys=256, dim=64, cudnn=91001)),
             ("flash", dict(queries=256, keys=256, dim=64, cudnn=0)),
             ("flash", dict(queries=256, keys=256, capability=80)),
-            ("flash", dict(queries=256, keys=256, capability=120)), ("flash", dict(queries=1, keys=4096)),
+            ("flash", dict(queries=256, keys=256, capability=120)), ("cudnn", dict(queries=1, keys=4096)),
             ("flash", dict(queries=1, keys=4096, grad=True)), ("flash", dict(queries=8, keys=1, dim=64)),
             ("cudnn", dict(queries=1, keys=4096, mask="bool")),
             ("efficient", dict(queries=1, keys=4096, mask="bool", grad=True)),
