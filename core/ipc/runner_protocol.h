@@ -6,7 +6,11 @@
 //   client -> {"id":7,"op":"fuse","params":{...}}   ids are the client's, ascending
 //   runner -> {"id":7,"ev":"progress","stage":"fused forward","fraction":0.4}
 //   runner -> {"id":7,"ev":"log","text":"..."}
-//   runner -> {"id":7,"ev":"result","result":{...}}  or  {"id":7,"ev":"error","code":"out_of_memory", ...}
+//   runner -> {"id":7,"ev":"result","kind":"fuse","result":{...}}  or  {"id":7,"ev":"error","code":"out_of_memory",
+//   ...}
+//
+// kind: "device" (its result is a hello), "calibrate", "fuse", "torchscript". A region of a layer or a model is asked
+// for with op "layer", anything else with "fuse"; both mean the same.
 //
 // A request has exactly one result or error. `cancel` names another request: that one ends with error "cancelled".
 // Requests run one after another in the order they came; `cancel` is read at once.
@@ -147,11 +151,15 @@ struct RunnerAnswer {
 
 constexpr int kExitCudaError = 40; // the runner's status after a CUDA error that does not go away
 
+// Lines end with a line feed; decoding takes them with and without. What a later version adds is skipped. A hello of
+// another protocol is an error (Unsupported) that names both versions.
 [[nodiscard]] std::string encodeHello(const RunnerHello& hello);
 [[nodiscard]] Result<RunnerHello> decodeHello(std::string_view line);
 [[nodiscard]] Result<std::string> encodeRequest(const RunnerRequest& request); // error: longer than a line may be
 [[nodiscard]] Result<RunnerRequest> decodeRequest(std::string_view line);
-[[nodiscard]] std::string encodeAnswer(const RunnerAnswer& answer);
+[[nodiscard]] Result<std::string> encodeAnswer(const RunnerAnswer& answer); // error: longer than a line may be
 [[nodiscard]] Result<RunnerAnswer> decodeAnswer(std::string_view line);
+// Whose request a line is, also when decodeRequest() refuses it (its error can then be answered); 0: not told.
+[[nodiscard]] std::int64_t requestIdIn(std::string_view line);
 
 } // namespace fusescope

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -21,12 +22,15 @@ enum class Fill : std::uint8_t {
     Index,    // whole numbers in [0, bound): labels, token ids
     Position, // 0, 1, 2 ... along the last dimension
     Constant, // `scale` everywhere; true for bool
-    Causal, // mask of the last two dimensions: bool true, or 0 of a float, on and below the diagonal; else false, -inf
+    Causal,  // mask of the last two dimensions: bool true, or 0 of a float, on and below the diagonal; else false, -inf
+    NearOne, // uniform in [1 - scale, 1 + scale): weights of norms, what is divided by or under a root
 };
+[[nodiscard]] std::string_view nameOf(Fill fill) noexcept; // "near_one"
 
 struct RegionInput {
     std::string name; // of the graph's value: "p_model_norm_weight", or the catalogue's: "x"
-    TensorMeta meta;  // sizes known, all >= 0; strides empty (contiguous) or one a dimension, all >= 0
+    TensorMeta meta;  // sizes known, all >= 0; strides empty (contiguous) or one a dimension, all >= 0. requires_grad
+                      // is `gradient`
     Fill fill = Fill::Normal;
     double scale = 1;
     std::int64_t bound = 0; // Index
@@ -43,7 +47,8 @@ struct RegionRef {
 struct RegionNone {
     friend bool operator==(const RegionNone&, const RegionNone&) = default;
 };
-// Scalars and the names of enumerations: "bfloat16" (DType), "cuda" is never said: tensors are where the runner is.
+// Devices and layouts are never said: tensors are where the runner is, also those that operators make (arange, zeros).
+// A memory format is a string without "torch.": "contiguous_format".
 struct RegionDType {
     DType type = DType::Unknown;
     friend bool operator==(const RegionDType&, const RegionDType&) = default;
@@ -62,7 +67,7 @@ struct RegionStep {
     std::string op;       // "aten::mul", "fusescope::rms_norm"
     std::string overload; // "Tensor"; "" is the default overload
     std::vector<RegionArg> args;
-    std::uint32_t outputs = 1; // 0: called for nothing
+    std::uint32_t outputs = 1; // 0: called for nothing; a list that is returned counts its tensors
     std::string label;         // for people: "mul_4"
 };
 
@@ -87,10 +92,12 @@ struct Region {
     std::string numerics;  // "bitwise", "framework order", "one rounding"
 };
 
-constexpr std::size_t kMaxRegionSteps = 20'000, kMaxRegionInputs = 5'000, kMaxRegionArgs = 64, kMaxRegionList = 4'096;
+constexpr std::size_t kMaxRegionSteps = 20'000, kMaxRegionInputs = 5'000, kMaxRegionArgs = 64, kMaxRegionList = 4'096,
+                      kMaxRegionDims = 32, kMaxRegionName = 512, kMaxRegionText = 16'384;
 
-// Whether every reference points to an earlier value and every bound above and every size holds. The sentence names
-// the first thing that does not.
+// Whether every reference points to an earlier value and every bound above and every size holds, numbers are finite
+// (an argument may be infinite: masks are), and operators are the framework's or ours and touch no file. The sentence
+// names the first thing that does not.
 [[nodiscard]] Status checkRegion(const Region& region);
 
 // Bytes of all inputs together.
