@@ -36,7 +36,12 @@ private:
 class MemoryLimit {
 public:
     MemoryLimit(const Device& device, double bytes) : device_(device) { device.limitMemory(bytes); }
-    ~MemoryLimit() { device_.limitMemory(0); }
+    ~MemoryLimit() {
+        try {
+            device_.limitMemory(0);
+        } catch (const std::exception&) {
+        } // the context is lost: serve.cpp finds out
+    }
     MemoryLimit(const MemoryLimit&) = delete;
     MemoryLimit& operator=(const MemoryLimit&) = delete;
 

@@ -152,6 +152,10 @@ Tensors makeGradients(const Tensors& outputs) {
             gradients.emplace_back();
             continue;
         }
+        if (output.dim() == 0) { // a loss, whose gradient is 1
+            gradients.push_back(at::ones({}, output.options().requires_grad(false)));
+            continue;
+        }
         at::Tensor gradient = at::empty(output.sizes(), output.options().requires_grad(false));
         RegionInput input;
         draw(gradient, input, generatorFor(output.device(), 100'000 + i));

@@ -20,7 +20,8 @@ using Tensors = std::vector<at::Tensor>;
 // The same values in fp64 (whole numbers and bools as they are) on a device.
 [[nodiscard]] Tensors asDouble(const Tensors& tensors, c10::Device device);
 
-// Gradients for the outputs that want one, normally distributed; undefined for the others.
+// Gradients for the outputs that want one: normally distributed, 1 for a single number (a loss); undefined for the
+// others.
 [[nodiscard]] Tensors makeGradients(const Tensors& outputs);
 
 } // namespace fusescope::runner

@@ -24,6 +24,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <string>
 #include <thread>
 
@@ -38,7 +39,7 @@ int answers = -1; // the descriptor that answers go to
 // main(), so this runs before theirs.
 void guardStdout(int, char**, char**) {
     answers = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-    if (answers < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) _exit(kExitNoInput);
+    if (answers < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) _exit(kExitRunnerFailed);
 }
 __attribute__((section(".preinit_array"), used)) void (*const guard_stdout)(int, char**, char**) = guardStdout;
 
@@ -96,6 +97,22 @@ void readRequests(RequestQueue& queue, Connection& connection) {
     end(kExitOk);
 }
 
+// What a destructor of Torch throws once the CUDA context is lost cannot be caught; the answer is given all the same.
+struct {
+    Connection* connection = nullptr;
+    const RequestQueue* queue = nullptr;
+} terminating;
+
+[[noreturn]] void answerAndEnd() {
+    const bool lost = Device::get().lost();
+    if (terminating.queue != nullptr)
+        terminating.connection->send(
+            {terminating.queue->running(),
+             RunnerError{lost ? "cuda" : "internal", lost ? "the CUDA context was lost" : "an exception was not caught",
+                         true}});
+    end(lost ? kExitCudaError : kExitRunnerFailed);
+}
+
 int serveRequests(Connection& connection) {
     cpu_memory::install();
     const std::string kernels_problem = loadKernels();
@@ -103,6 +120,8 @@ int serveRequests(Connection& connection) {
     if (!connection.sendHello(hello(kernels_problem))) return kExitOk;
 
     RequestQueue queue;
+    terminating = {&connection, &queue};
+    std::set_terminate(answerAndEnd);
     Server server(device, kernels_problem, [&](const RunnerAnswer& answer) { connection.send(answer); });
     std::thread([&] { readRequests(queue, connection); }).detach(); // lives as long as the process
     while (const auto request = queue.pop()) {
@@ -136,6 +155,6 @@ int main(int argc, char** argv) {
         end(serveRequests(connection));
     } catch (const std::exception& e) {
         connection.sendError(0, "internal", e.what());
-        end(kExitNoInput);
+        end(kExitRunnerFailed);
     }
 }

@@ -22,6 +22,7 @@ public:
     std::optional<RunnerRequest> pop();
     // Nothing runs any more.
     void finished();
+    [[nodiscard]] std::int64_t running() const { return running_; } // 0: nothing
     // Removes a waiting request (true: the caller answers it) or tells the running one to stop.
     bool cancel(std::int64_t id);
     void close();
@@ -31,7 +32,7 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<RunnerRequest> waiting_;
-    std::int64_t running_ = 0;
+    std::atomic<std::int64_t> running_{0};
     bool closed_ = false;
     std::atomic<bool> cancelled_{false};
 };

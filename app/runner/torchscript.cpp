@@ -10,12 +10,17 @@
 #include <torch/csrc/jit/passes/inliner.h>
 #include <torch/csrc/jit/serialization/import.h>
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <future>
+#include <memory>
+#include <thread>
 
 namespace fusescope::runner {
 namespace {
@@ -88,14 +93,28 @@ TorchscriptResult loadTorchscript(const LoadTorchscriptRequest& request, const J
     job.progress("loading in a process of its own", -1);
     const char* folder = std::getenv("TMPDIR");
     std::string out = std::string(folder != nullptr && *folder != '\0' ? folder : "/tmp") + "/fusescope-graph-XXXXXX";
-    const int fd = mkstemp(out.data());
+    const int fd = mkostemp(out.data(), O_CLOEXEC);
     if (fd < 0) throw Failed("internal", "expected to write " + out + ", found no way to");
     close(fd);
-    const Result<std::string> answer =
-        runChild({"/proc/self/exe", "--load-torchscript", request.path, out}, {}, kWallMs, kMostAnswer);
-    if (answer && answer->empty()) return {out};
+    // The other process cannot be told to stop; who cancels does not wait for it.
+    auto answer = std::make_shared<std::promise<Result<std::string>>>();
+    std::future<Result<std::string>> done = answer->get_future();
+    auto wanted = std::make_shared<std::atomic<bool>>(true);
+    std::thread([answer, wanted, path = request.path, out] {
+        answer->set_value(runChild({"/proc/self/exe", "--load-torchscript", path, out}, {}, kWallMs, kMostAnswer));
+        if (!*wanted) (void)unlink(out.c_str());
+    }).detach();
+    try {
+        while (done.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready) job.check();
+    } catch (...) {
+        *wanted = false;
+        (void)unlink(out.c_str());
+        throw;
+    }
+    const Result<std::string> said = done.get();
+    if (said && said->empty()) return {out};
     (void)unlink(out.c_str());
-    throw Failed("unsupported", answer ? *answer : answer.error().message());
+    throw Failed("unsupported", said ? *said : said.error().message());
 }
 
 int loadTorchscriptHere(const char* path, const char* out, int answer_fd) {

@@ -49,6 +49,29 @@ def test_fp32_is_near_fp64(runner):
             assert side["relative_error"] < 1e-6, one["direction"]
 
 
+def test_two_results_of_one_operator(runner):
+    inputs = [tensor("x", 4, 64, gradient=True), tensor("residual", 4, 64, gradient=True),
+              tensor("w", 64, fill="near_one", gradient=True)]
+    inputs[2]["scale"] = 0.1
+    result = runner.result(region(
+        inputs, [step("aten::add.Tensor", [1], [0]), *rms_norm_steps([0, 0], [2], 1)],
+        [step("fusescope::add_rms_norm", [0], [1], [2], number(1e-6), False, outputs=2)],
+        outputs=[[8, 0], [0, 0]], fused_outputs=[[0, 0], [0, 1]], backward=True))
+    for one in result["directions"]:
+        assert one["fused"]["relative_error"] < 2 ** -6 and one["baseline"]["relative_error"] < 2 ** -6
+
+
+def test_a_loss(runner):
+    inputs = [tensor("x", 32, 64, gradient=True), tensor("w", 100, 64, gradient=True),
+              tensor("labels", 32, dtype="i64", fill="index", bound=100)]
+    result = runner.result(region(
+        inputs, [step("aten::linear", [0], [1]), step("aten::to.dtype", [0, 0], dtype("f32")),
+                 step("aten::cross_entropy_loss", [1, 0], [2])],
+        [step("fusescope::linear_cross_entropy", [0], [1], [2])], backward=True))
+    for one in result["directions"]:
+        assert one["fused"]["relative_error"] < 2 ** -6 and one["baseline"]["relative_error"] < 2 ** -6
+
+
 def test_without_a_fused_form(runner):
     one = only(runner.result(region([tensor("x", 8)], [step("aten::relu", [0])], reason="no kernel")))
     assert "fused" not in one and one["baseline"]["us"]["median"] > 0

@@ -64,6 +64,14 @@ def test_overlong_line_is_answered_and_skipped(runner):
     assert runner.ask("device")["ev"] == "result"
 
 
+def test_lines_may_come_in_pieces(runner):
+    for piece in b'{"id":5,"op":', b'"device"}\r\n\n{"id":6,"op":"dev', b'ice"}\n':
+        runner.process.stdin.write(piece)
+        runner.process.stdin.flush()
+        time.sleep(0.05)
+    assert [runner.answer()["id"] for _ in range(2)] == [5, 6]
+
+
 def test_requests_are_answered_in_order(runner):
     first = runner.send("fuse", region=rms_norm(), rounds=3)
     second = runner.send("device")
@@ -193,6 +201,17 @@ def test_torchscript_needs_consent(runner):
     assert (answer["ev"], answer["code"]) == ("error", "bad_request")
     answer = runner.ask("load_torchscript", path="/nowhere.pt", run_code=True)
     assert (answer["ev"], answer["code"]) == ("error", "unsupported") and "nowhere" in answer["message"]
+
+
+def test_torchscript_that_hangs_can_be_cancelled(runner, tmp_path):
+    path = tmp_path / "nobody-writes.pt"
+    os.mkfifo(path)
+    identity = runner.send("load_torchscript", path=str(path), run_code=True)
+    assert runner.line()["ev"] == "progress"
+    begin = time.monotonic()
+    runner.send("cancel", target=identity)
+    assert runner.answer()["code"] == "cancelled"
+    assert time.monotonic() - begin < 5
 
 
 def test_torchscript_graph(runner, tmp_path):
