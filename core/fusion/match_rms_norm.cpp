@@ -146,6 +146,8 @@ private:
         match.nodes = all;
         match.shape.dtype = g_.meta(x_).dtype;
         match.shape.width = lastSize(meta);
+        match.shape.sizes = meta.sizes;
+        match.shape.eps = g_.scalar(add_, "other").value_or(0);
         match.shape.rows = match.shape.width > 0 ? elements(meta) / match.shape.width : 0;
         if (!weight_.valid()) match.note = "no weight";
     }
@@ -247,9 +249,11 @@ std::string normAt(const StepOps& trace, std::size_t mean, Match& match, bool& f
     }
     take(trace, first, last, match);
     match.pattern = Pattern::RmsNorm;
+    match.shape.eps = value;
     if (wide != nullptr && input != nullptr) {
         match.shape.dtype = input->dtype;
         match.shape.width = lastSize(*wide);
+        match.shape.sizes = wide->sizes;
         match.shape.rows = match.shape.width > 0 ? elements(*wide) / match.shape.width : 0;
     }
     found = true;
