@@ -96,7 +96,7 @@ private:
                 const ValueId w = g_.in(next, side);
                 if (!w.valid() || g_.base(g_.in(next, 1 - side)) != g_.out(last_)) continue;
                 const TensorMeta& meta = g_.meta(w);
-                if (meta.sizes.size() != 1 || lastSize(meta) != lastSize(g_.meta(wide_)) || !g_.isWeight(w)) continue;
+                if (meta.sizes.size() != 1 || lastSize(meta) != lastSize(squared()) || !g_.isWeight(w)) continue;
                 weight_ = w;
                 apply_ = next;
             }
@@ -141,7 +141,7 @@ private:
         reason = g_.leak(inner, all);
         if (!reason.empty()) return;
         sortNodes(all);
-        const TensorMeta& meta = g_.meta(wide_);
+        const TensorMeta& meta = squared();
         match.pattern = Pattern::RmsNorm;
         match.nodes = all;
         match.shape.dtype = g_.meta(x_).dtype;
@@ -151,6 +151,9 @@ private:
         match.shape.rows = match.shape.width > 0 ? elements(meta) / match.shape.width : 0;
         if (!weight_.valid()) match.note = "no weight";
     }
+
+    // What is averaged, in the shape in which it is: without a cast, views lie between it and wide_.
+    [[nodiscard]] const TensorMeta& squared() const { return g_.meta(g_.in(square_, 0)); }
 
     bool miss(std::string why) {
         reason = std::move(why);
