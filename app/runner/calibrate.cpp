@@ -19,7 +19,7 @@ constexpr int kRounds = 20, kLaunches = 2000;
 double copyRate(const Device& device, const Job& job, Stopwatch& watch) {
     job.progress("copy bandwidth", 0.05);
     const double bytes = std::min(device.onGpu() ? 2.0 * 1024 * 1024 * 1024 : 256e6, 0.25 * device.freeBytes());
-    std::vector<Candidate> copy{{copyOf(bytes, device), {}, 1}};
+    std::vector<Candidate> copy{Candidate(copyOf(bytes, device))};
     watch.measure(copy, kRounds, 2, "copy bandwidth", 0.05, 0.35);
     const double us = spreadOf(copy.front().us).median;
     return us > 0 ? bytes / (us / 1e6) : 0;
@@ -33,7 +33,7 @@ double matmulRate(const Device& device, const Job& job, Stopwatch& watch) {
     // Random numbers: zeros and ones switch fewer transistors, and the clock stays higher than it does in training.
     const at::Tensor a = at::randn({n, n}, options), b = at::randn({n, n}, options);
     at::Tensor c = at::empty({n, n}, options);
-    std::vector<Candidate> product{{[&](std::size_t) { at::mm_out(c, a, b); }, {}, 1}};
+    std::vector<Candidate> product{Candidate([&](std::size_t) { at::mm_out(c, a, b); })};
     watch.measure(product, kRounds, 3, "bf16 matrix product", 0.35, 0.8);
     const double us = spreadOf(product.front().us).median, size = static_cast<double>(n);
     return us > 0 ? 2 * size * size * size / (us / 1e6) : 0;

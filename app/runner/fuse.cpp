@@ -67,7 +67,7 @@ class Fusion {
 public:
     Fusion(const FuseRequest& request, const Device& device, Job& job)
         : request_(request), region_(request.region), device_(device), job_(job), watch_(device, job),
-          rounds_(std::clamp(request.rounds, 3, 1000)) {}
+          rounds_(std::clamp(request.rounds, 1, 1000)) {}
 
     FuseResult run(std::string other_job);
 
@@ -184,7 +184,7 @@ void Fusion::measureGraphs(Side& baseline, Side* fused, double budget_s, const s
         side->graph = Graph::capture(device_, [side] { return side->run(0); });
         if (!side->graph) continue;
         side->measured.launches = side->graph->kernels();
-        candidates.push_back({[side](std::size_t) { side->graph->replay(); }, {}, 1});
+        candidates.emplace_back([side](std::size_t) { side->graph->replay(); });
         captured.push_back(side);
     }
     if (!candidates.empty()) watch_.measure(candidates, rounds_, budget_s, stage + " as a CUDA graph", at, at);
@@ -198,15 +198,15 @@ void Fusion::measureDirection(Comparison& comparison, Side& baseline, Side* fuse
     const std::string stage = comparison.direction + (fused != nullptr ? ", baseline and fused" : ", baseline");
     const double share = region_.backward ? 0.35 : 0.6, budget_s = share * job_.secondsLeft();
     std::vector<Candidate> candidates;
-    candidates.push_back({copy_, {}, 1});
-    candidates.push_back({[&](std::size_t round) { (void)baseline.run(round); }, {}, 1});
-    if (fused != nullptr) candidates.push_back({[fused](std::size_t round) { (void)fused->run(round); }, {}, 1});
+    candidates.emplace_back(copy_);
+    candidates.emplace_back([&](std::size_t round) { (void)baseline.run(round); });
+    if (fused != nullptr) candidates.emplace_back([fused](std::size_t round) { (void)fused->run(round); });
     watch_.measure(candidates, rounds_, budget_s, stage, from, to);
     baseline.measured.us = spreadOf(candidates[1].us);
-    baseline.measured.peak_bytes = watch_.peakOf([&](std::size_t) { (void)baseline.run(0); });
+    baseline.measured.peak_bytes = candidates[1].peak_bytes;
     if (fused != nullptr) {
         fused->measured.us = spreadOf(candidates[2].us);
-        fused->measured.peak_bytes = watch_.peakOf([&](std::size_t) { (void)fused->run(0); });
+        fused->measured.peak_bytes = candidates[2].peak_bytes;
     }
     const Spread copy = spreadOf(candidates[0].us);
     if (result_.copy_Bps == 0 && copy.median > 0) result_.copy_Bps = copy_bytes_ / (copy.median / 1e6);

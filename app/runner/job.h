@@ -9,6 +9,7 @@
 #include <chrono>
 #include <exception>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,10 +33,16 @@ public:
     void limitTime(double seconds) { limit_s_ = seconds; }
     // Throws Failed once the request was cancelled or its time is up.
     void check() const {
-        if (cancelled_.load(std::memory_order_relaxed)) throw Failed("cancelled", "cancelled");
-        if (limit_s_ > 0 && seconds() > limit_s_)
-            throw Failed("time_limit", "expected to end within " + std::to_string(static_cast<int>(limit_s_)) +
-                                           " s, but it takes longer");
+        if (const auto stop = reasonToStop()) throw Failed(*stop);
+    }
+    // Also from another thread.
+    [[nodiscard]] std::optional<Failed> reasonToStop() const {
+        if (cancelled_.load(std::memory_order_relaxed)) return Failed("cancelled", "cancelled");
+        const double limit = limit_s_;
+        if (limit > 0 && seconds() > limit)
+            return Failed("time_limit", "expected to end within " + std::to_string(static_cast<int>(limit)) +
+                                            " s, but it takes longer");
+        return std::nullopt;
     }
     [[nodiscard]] double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
     [[nodiscard]] double secondsLeft() const { return limit_s_ > 0 ? limit_s_ - seconds() : 1e9; }
@@ -46,7 +53,7 @@ public:
 
 private:
     Clock::time_point begin_ = Clock::now();
-    double limit_s_ = 0; // 0: none
+    std::atomic<double> limit_s_{0}; // 0: none
     const std::atomic<bool>& cancelled_;
     Send send_;
 };

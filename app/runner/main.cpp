@@ -11,6 +11,7 @@
 #include "request_queue.h"
 #include "serve.h"
 #include "torchscript.h"
+#include "watchdog.h"
 
 #include "core/ipc/exit_codes.h"
 #include "core/ipc/runner_protocol.h"
@@ -122,7 +123,12 @@ int serveRequests(Connection& connection) {
     RequestQueue queue;
     terminating = {&connection, &queue};
     std::set_terminate(answerAndEnd);
-    Server server(device, kernels_problem, [&](const RunnerAnswer& answer) { connection.send(answer); });
+    Watchdog watchdog([&](std::int64_t id, const Failed& why) {
+        connection.send({id, RunnerError{why.error.code, why.error.message + "; an operator cannot be stopped", true}});
+        end(kExitRunnerFailed);
+    });
+    Server server(
+        device, kernels_problem, [&](const RunnerAnswer& answer) { connection.send(answer); }, watchdog);
     std::thread([&] { readRequests(queue, connection); }).detach(); // lives as long as the process
     while (const auto request = queue.pop()) {
         const bool goes_on = server.serve(*request, queue.cancelled());

@@ -57,15 +57,18 @@ double Stopwatch::once(const Candidate& candidate, std::size_t round) {
 
 double Stopwatch::warmUp(Candidate& candidate) const {
     double seconds = 0;
-    for (int i = 0; i < 3 && seconds < 1; ++i) { // a run of over a second is warm enough
+    for (int i = 0; i < 3 && seconds < 0.2; ++i) { // a long run is warm enough at once
         job_.check();
         device_.synchronize();
+        const double before = device_.allocated();
+        device_.resetPeak();
         const auto begin = Clock::now();
         candidate.run(0);
         const double launched_ms = usSince(begin) / 1000;
         device_.synchronize();
         seconds = usSince(begin) / 1e6;
         candidate.head_start_ms = std::clamp(1.5 * launched_ms, 1.0, 100.0);
+        candidate.peak_bytes = std::max(0.0, device_.peak() - before);
     }
     return seconds;
 }
@@ -77,7 +80,10 @@ void Stopwatch::measure(std::vector<Candidate>& candidates, int rounds, double b
     for (Candidate& candidate : candidates)
         round_s += warmUp(candidate) + (device_.onGpu() ? candidate.head_start_ms / 1000 + 0.0002 : 0);
     const double fit = budget_s / std::max(round_s, 1e-9);
-    if (fit < rounds) rounds = std::max(3, static_cast<int>(fit));
+    if (fit < rounds) {
+        rounds = std::max(1, static_cast<int>(fit));
+        job_.log(stage + ": " + std::to_string(rounds) + " rounds fit into the time");
+    }
     auto told = Clock::now();
     for (int round = 0; round < rounds; ++round) {
         for (Candidate& candidate : candidates) {
@@ -88,16 +94,6 @@ void Stopwatch::measure(std::vector<Candidate>& candidates, int rounds, double b
         told = Clock::now();
         job_.progress(stage, from + (to - from) * (round + 1) / rounds);
     }
-}
-
-double Stopwatch::peakOf(const Run& run) const {
-    job_.check();
-    device_.synchronize();
-    const double before = device_.allocated();
-    device_.resetPeak();
-    run(0);
-    device_.synchronize();
-    return std::max(0.0, device_.peak() - before);
 }
 
 Run copyOf(double bytes, const Device& device) {

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fusescope::runner {
@@ -19,9 +20,11 @@ namespace fusescope::runner {
 using Run = std::function<void(std::size_t round)>;
 
 struct Candidate {
+    explicit Candidate(Run candidate) : run(std::move(candidate)) {}
     Run run;
     std::vector<double> us;   // of the rounds
     double head_start_ms = 1; // what its launches take on the CPU, and half as much again
+    double peak_bytes = 0;    // that a run allocates beyond what was there
 };
 
 [[nodiscard]] Spread spreadOf(std::vector<double> values);
@@ -30,13 +33,10 @@ class Stopwatch {
 public:
     Stopwatch(const Device& device, const Job& job) : device_(device), job_(job) {}
 
-    // Warms up and fills each candidate's `us` with up to `rounds` values: fewer (never under three) when they would
-    // take more than `budget_s`.
+    // Warms up and fills each candidate's `us` with up to `rounds` values: fewer, but one, when they would take more
+    // than `budget_s`.
     void measure(std::vector<Candidate>& candidates, int rounds, double budget_s, const std::string& stage, double from,
                  double to);
-
-    // Bytes that one run allocates beyond what was there.
-    double peakOf(const Run& run) const;
 
 private:
     double once(const Candidate& candidate, std::size_t round);

@@ -42,8 +42,9 @@ RunnerError Server::errorOf(const std::exception& error) const {
 
 bool Server::serve(const RunnerRequest& request, const std::atomic<bool>& cancelled) {
     RunnerAnswer answered{request.id, RunnerProgress{}};
+    Job job(cancelled, [&](RunnerEvent event) { send_({request.id, std::move(event)}); });
+    watchdog_.begin(request.id, job);
     try {
-        Job job(cancelled, [&](RunnerEvent event) { send_({request.id, std::move(event)}); });
         answered.event = answer(request.call, job);
     } catch (const std::exception& e) {
         answered.event = errorOf(e);
@@ -59,6 +60,7 @@ bool Server::serve(const RunnerRequest& request, const std::atomic<bool>& cancel
         }
     }
     idle_since_ = Job::Clock::now();
+    watchdog_.end();
     send_(answered);
     return !fatal;
 }

@@ -19,7 +19,8 @@ set(FUSESCOPE_RUNNER_SOURCES
     request_queue.cpp
     serve.cpp
     torchscript.cpp
-    truth.cpp)
+    truth.cpp
+    watchdog.cpp)
 # Of the core, as the runner needs no more of it; the core itself is not built where the kernels are.
 set(FUSESCOPE_RUNNER_CORE_SOURCES
     core/base/json_writer.cpp

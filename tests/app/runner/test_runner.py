@@ -101,6 +101,22 @@ def test_cancel_ends_the_running_request(runner):
     assert runner.result(rms_norm())["directions"]
 
 
+def test_an_operator_that_does_not_end_ends_the_runner():
+    # The reference of a projection on the CPU: one operator, minutes long.
+    x, weights = tensor("x", 1, 2048, 4096), [tensor(name, 4096, 4096) for name in "qkv"]
+    endless = region([x, *weights], [step("fusescope::qkv_projection_separate", [0], [1], [2], [3], outputs=3)])
+    with Runner() as runner:
+        identity = runner.send("fuse", region=endless, time_limit_s=600)
+        while runner.line()["stage"] != "baseline":
+            pass
+        begin = time.monotonic()
+        runner.send("cancel", target=identity)
+        answer = runner.answer()
+        assert (answer["id"], answer["code"], answer["fatal"]) == (identity, "cancelled", True)
+        assert time.monotonic() - begin < 15
+        assert runner.line() is None and runner.process.wait(10) == 4
+
+
 def test_cancel_removes_a_waiting_request(runner):
     first = runner.send("fuse", region=slow(), rounds=100, time_limit_s=600)
     second = runner.send("device")
