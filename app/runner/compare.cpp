@@ -10,7 +10,7 @@
 namespace fusescope::runner {
 namespace {
 
-constexpr std::int64_t kPiece = std::int64_t{1} << 24; // elements compared at a time: the copies in fp64 stay small
+constexpr std::int64_t kPiece = std::int64_t{1} << 22; // elements compared at a time: the copies in fp64 stay small
 constexpr double kMost = 1e300;
 
 double bounded(double number) { return std::isfinite(number) ? std::min(number, kMost) : kMost; }

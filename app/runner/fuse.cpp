@@ -18,6 +18,7 @@ namespace {
 
 constexpr double kSmallInputs = 32e6; // bytes: inputs up to this size are rotated
 constexpr std::size_t kCopies = 3;
+constexpr double kOwnBytes = 256e6;                             // for comparing values, beside what a region may take
 constexpr double kTrustedSpread = 0.1, kTrustedSpreadCpu = 0.5; // (p90 - p10) / median of the copy
 
 // Everything on the GPU runs on one stream of its own: graphs cannot be captured on the default one.
@@ -281,10 +282,9 @@ FuseResult Fusion::run(std::string other_job) {
     copy_bytes_ = device_.onGpu() ? std::clamp(moved, 64e6, 1e9) : std::clamp(moved, 4e6, 64e6);
     copy_bytes_ = std::max(1e6, std::min(copy_bytes_, 0.1 * device_.freeBytes()));
     copy_ = copyOf(copy_bytes_, device_);
-    // What the measuring itself needs (the copy, emptying L2) is not the region's.
-    const double own = copy_bytes_ + 600e6;
+    watch_.prepare();
     const bool limited = request_.memory_limit_bytes > 0 || (!device_.onGpu() && most > 0);
-    const MemoryLimit limit(device_, limited ? device_.allocated() + most + own : 0);
+    const MemoryLimit limit(device_, limited ? device_.allocated() + most + kOwnBytes : 0);
     makeInputCopies();
     job_.progress("baseline", 0.05);
     const double before = device_.allocated();

@@ -30,12 +30,14 @@ Spread spreadOf(std::vector<double> values) {
     return {median, values[tenth], values[n - 1 - tenth]};
 }
 
+void Stopwatch::prepare() {
+    if (!device_.onGpu() || flush_.defined()) return;
+    const double bytes = std::max(kFlushBytes, 2 * device_.gpu().l2_bytes);
+    flush_ = at::ones({static_cast<std::int64_t>(bytes / 4)}, at::TensorOptions(at::kFloat).device(device_.torch()));
+}
+
 void Stopwatch::emptyL2() {
-    if (!flush_.defined()) {
-        const double bytes = std::max(kFlushBytes, 2 * device_.gpu().l2_bytes);
-        flush_ =
-            at::ones({static_cast<std::int64_t>(bytes / 4)}, at::TensorOptions(at::kFloat).device(device_.torch()));
-    }
+    prepare();
     (void)at::amax(flush_); // reads only: nothing is left to be written back while a candidate runs
 }
 

@@ -33,6 +33,8 @@ class Stopwatch {
 public:
     Stopwatch(const Device& device, const Job& job) : device_(device), job_(job) {}
 
+    // Takes the memory that measuring needs, so that none is taken later.
+    void prepare();
     // Warms up and fills each candidate's `us` with up to `rounds` values: fewer, but one, when they would take more
     // than `budget_s`.
     void measure(std::vector<Candidate>& candidates, int rounds, double budget_s, const std::string& stage, double from,
