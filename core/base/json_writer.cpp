@@ -128,7 +128,10 @@ JsonWriter& JsonWriter::value(double number) {
     if (!std::isfinite(number)) return null();
     separate();
     char text[32];
-    const auto [end, ec] = std::to_chars(text, text + sizeof text, number);
+    // More than 19 digits in a row are no double to some JSON readers.
+    const auto [end, ec] = std::fabs(number) < 1e18
+                               ? std::to_chars(text, text + sizeof text, number)
+                               : std::to_chars(text, text + sizeof text, number, std::chars_format::scientific);
     out_.append(text, ec == std::errc{} ? end : text);
     return *this;
 }

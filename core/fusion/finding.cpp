@@ -193,6 +193,7 @@ std::vector<Finding> findFusions(const FusionInput& input) {
     for (Draft& draft : drafts) {
         predict(use, draft);
         draft.instance.shape = shapeText(draft.shape);
+        draft.instance.geometry = draft.shape;
     }
 
     std::vector<Finding> findings;

@@ -28,6 +28,20 @@ struct Range {
     double low = 0, expected = 0, high = 0;
 };
 
+// The sizes behind an instance: what its costs and a region of it need. 0 or empty = not known.
+struct Geometry {
+    DType dtype = DType::Unknown;  // of the activations outside the pattern
+    double rows = 0;               // tokens, or rows that are normalised
+    double width = 0;              // normalised width; intermediate size; vocabulary; summed outputs of q, k, v
+    double kv_width = 0;           // outputs of k, and of v, in width
+    double hidden = 0;             // inner size of the projection
+    bool residual_gradient = true; // add + norm: a gradient comes along the residual too (not behind the last norm)
+    double batch = 0, heads = 0, kv_heads = 0, q_len = 0, kv_len = 0, head_dim = 0; // attention, RoPE
+    std::vector<std::int64_t> sizes; // of the activation that enters: what is normalised, gate, input of a projection
+    double eps = 0;                  // of a norm
+    [[nodiscard]] bool known() const noexcept { return dtype != DType::Unknown && (rows > 0 || heads > 0); }
+};
+
 // One occurrence of a pattern in the analysed step (or in the graph, when there is no trace).
 struct Instance {
     Pattern pattern = Pattern::PointwiseChain;
@@ -40,9 +54,11 @@ struct Instance {
     Range predicted_ns, saving_ns;           // of forward_ns + backward_ns + idle_ns
     OpCost now;                              // forward + backward, as run (sum over kernels, or nodes without a trace)
     OpCost fused;                            // forward + backward, as one kernel each: external inputs and outputs only
+    OpCost fused_backward;                   // the backward's part of `fused`
     int fused_kernels = 1;                   // kernels when fused, forward + backward
     bool from_graph = false, from_trace = false;
-    std::string shape; // "4096x4096 bf16"
+    Geometry geometry;
+    std::string shape; // of it, for people: "4096x4096 bf16"
     std::string note;  // near-miss or dtype remark
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Walking the operator graph by data flow: through views, never past a change of what a matcher asked for.
-// Private to core/fusion.
+// Shared with core/region, else private to core/fusion.
 #pragma once
 
 #include "core/fusion/match.h"

@@ -13,17 +13,6 @@
 
 namespace fusescope::fusion {
 
-// The sizes that a pattern's cost formulas need (traffic.h tells which pattern reads which). 0 = not known.
-struct Geometry {
-    DType dtype = DType::Unknown;  // of the activations outside the pattern
-    double rows = 0;               // tokens, or rows that are normalised
-    double width = 0;              // normalised width; intermediate size; vocabulary; summed outputs of q, k, v
-    double hidden = 0;             // inner size of the projection
-    bool residual_gradient = true; // add + norm: a gradient comes along the residual too (not behind the last norm)
-    double batch = 0, heads = 0, kv_heads = 0, q_len = 0, kv_len = 0, head_dim = 0; // attention, RoPE
-    [[nodiscard]] bool known() const noexcept { return dtype != DType::Unknown && (rows > 0 || heads > 0); }
-};
-
 // One occurrence. In a graph: nodes. In a trace: rows of StepOps, or (fused kernels known by name) kernels alone.
 struct Match {
     Pattern pattern = Pattern::PointwiseChain;

@@ -36,6 +36,7 @@ void matchAddRmsNorm(const GraphFlow& graph, Matches& out) {
         Match match = norm;
         match.pattern = Pattern::AddRmsNorm;
         match.nodes.insert(match.nodes.begin(), add);
+        match.shape.residual_gradient = !graph.leak({add}, match.nodes).empty(); // the sum is used again
         found.push_back(std::move(match));
     }
     out.found.insert(out.found.end(), found.begin(), found.end());

@@ -30,6 +30,7 @@ std::string lossAt(const GraphFlow& g, NodeId loss, Match& match) {
             match.shape.width = lastSize(logits);
             match.shape.rows = elements(logits) / match.shape.width;
             match.shape.hidden = lastSize(g.meta(g.in(node, 0)));
+            match.shape.sizes = g.meta(g.in(node, 0)).sizes;
             return {};
         }
         if (code != OpCode::LogSoftmax && code != OpCode::Cast && code != OpCode::Slice) break;
@@ -56,6 +57,7 @@ void setShape(const StepOps& trace, const StepOp& linear, double vocabulary, Mat
     if (x == nullptr || vocabulary <= 0) return;
     match.shape.dtype = x->dtype;
     match.shape.hidden = lastSize(*x);
+    match.shape.sizes = x->sizes;
     match.shape.rows = match.shape.hidden > 0 ? elements(*x) / match.shape.hidden : 0;
     match.shape.width = vocabulary;
 }

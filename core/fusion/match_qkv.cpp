@@ -61,6 +61,7 @@ bool feedsAttention(const GraphFlow& g, NodeId from) {
 
 struct Shapes {
     double rows = 0, hidden = 0, width = 0;
+    std::vector<std::int64_t> sizes; // of the input
     DType dtype = DType::Unknown;
 };
 
@@ -70,6 +71,7 @@ bool shapesOf(const StepOps& trace, const StepOp& op, Shapes& out) {
     if (x == nullptr || w == nullptr || w->sizes.size() != 2) return false;
     out.dtype = x->dtype;
     out.hidden = lastSize(*x);
+    out.sizes = x->sizes;
     out.rows = out.hidden > 0 ? elements(*x) / out.hidden : 0;
     // linear takes the weight as [out, in], mm as [in, out]
     const bool linear = trace.nameOf(op) == "aten::linear";
@@ -117,6 +119,9 @@ void matchQkvProjection(const GraphFlow& graph, Matches& out) {
         match.shape.hidden = all.front().hidden;
         match.shape.rows = all.front().hidden > 0 ? elements(x) / all.front().hidden : 0;
         for (const double w : widths) match.shape.width += w;
+        match.shape.kv_width = *std::min_element(widths.begin(), widths.end());
+        match.shape.sizes =
+            graph.meta(graph.in(all.front().node, graph.ops().op(all.front().node) == "aten::addmm" ? 1 : 0)).sizes;
         found.push_back(std::move(match));
     }
     std::sort(found.begin(), found.end(),
@@ -169,6 +174,8 @@ void matchQkvProjection(const StepOps& trace, Matches& out) {
             match.shape.rows = q.rows;
             match.shape.hidden = q.hidden;
             match.shape.width = q.width + k.width + v.width;
+            match.shape.kv_width = std::min({q.width, k.width, v.width});
+            match.shape.sizes = q.sizes;
         }
         found.push_back(std::move(match));
     }

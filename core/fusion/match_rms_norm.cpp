@@ -96,7 +96,7 @@ private:
                 const ValueId w = g_.in(next, side);
                 if (!w.valid() || g_.base(g_.in(next, 1 - side)) != g_.out(last_)) continue;
                 const TensorMeta& meta = g_.meta(w);
-                if (meta.sizes.size() != 1 || lastSize(meta) != lastSize(g_.meta(wide_)) || !g_.isWeight(w)) continue;
+                if (meta.sizes.size() != 1 || lastSize(meta) != lastSize(squared()) || !g_.isWeight(w)) continue;
                 weight_ = w;
                 apply_ = next;
             }
@@ -141,14 +141,19 @@ private:
         reason = g_.leak(inner, all);
         if (!reason.empty()) return;
         sortNodes(all);
-        const TensorMeta& meta = g_.meta(wide_);
+        const TensorMeta& meta = squared();
         match.pattern = Pattern::RmsNorm;
         match.nodes = all;
         match.shape.dtype = g_.meta(x_).dtype;
         match.shape.width = lastSize(meta);
+        match.shape.sizes = meta.sizes;
+        match.shape.eps = g_.scalar(add_, "other").value_or(0);
         match.shape.rows = match.shape.width > 0 ? elements(meta) / match.shape.width : 0;
         if (!weight_.valid()) match.note = "no weight";
     }
+
+    // What is averaged, in the shape in which it is: without a cast, views lie between it and wide_.
+    [[nodiscard]] const TensorMeta& squared() const { return g_.meta(g_.in(square_, 0)); }
 
     bool miss(std::string why) {
         reason = std::move(why);
@@ -247,9 +252,11 @@ std::string normAt(const StepOps& trace, std::size_t mean, Match& match, bool& f
     }
     take(trace, first, last, match);
     match.pattern = Pattern::RmsNorm;
+    match.shape.eps = value;
     if (wide != nullptr && input != nullptr) {
         match.shape.dtype = input->dtype;
         match.shape.width = lastSize(*wide);
+        match.shape.sizes = wide->sizes;
         match.shape.rows = match.shape.width > 0 ? elements(*wide) / match.shape.width : 0;
     }
     found = true;

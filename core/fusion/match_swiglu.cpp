@@ -49,6 +49,7 @@ bool sameRows(const TensorMeta& a, const TensorMeta& b) {
 void setShape(Match& match, const TensorMeta& meta) {
     match.shape.dtype = meta.dtype;
     match.shape.width = lastSize(meta);
+    match.shape.sizes = meta.sizes;
     match.shape.rows = match.shape.width > 0 ? elements(meta) / match.shape.width : 0;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an operator does, as far as the matchers care: one code for all spellings of it in graphs, decomposed graphs,
-// traces and kernel names. Private to core/fusion.
+// traces and kernel names. Shared with core/region, else private to core/fusion.
 #pragma once
 
 #include <cstdint>

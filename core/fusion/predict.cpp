@@ -209,6 +209,7 @@ void predict(const FusionInput& input, Draft& draft) {
     const double time = instance.forward_ns + instance.backward_ns;
     const std::vector<FusedPart> parts = fusedParts(instance.pattern, draft.shape, training, draft.recomputed);
     instance.fused = {};
+    instance.fused_backward = {};
     instance.fused.dtype = draft.shape.dtype;
     instance.fused.flops = instance.now.flops;
     instance.fused.flops_known = instance.now.flops_known;
@@ -218,6 +219,12 @@ void predict(const FusionInput& input, Draft& draft) {
         instance.fused.bytes_read += part.read;
         instance.fused.bytes_written += part.written;
         instance.fused.bytes_known = true;
+        if (part.backward) {
+            instance.fused_backward.bytes_read += part.read;
+            instance.fused_backward.bytes_written += part.written;
+            instance.fused_backward.tensor_flops += part.flops;
+            instance.fused_backward.bytes_known = true;
+        }
         instance.fused_kernels += part.kernels;
         tensor += part.flops;
     }
@@ -227,6 +234,7 @@ void predict(const FusionInput& input, Draft& draft) {
 
     if (instance.state == FusionState::Fused) {
         instance.fused = instance.now;
+        instance.fused_backward = {};
         instance.fused_kernels = static_cast<int>(instance.forward.size() + instance.backward.size());
         if (instance.fused_kernels == 0) instance.fused_kernels = 1;
         instance.idle_ns = 0;

@@ -3,9 +3,12 @@
 # of them together are the static library `fusescope_core`.
 
 # A part may use the parts before it only (tests/arch holds this).
-set(FUSESCOPE_CORE_PARTS base trace graph io link cost fusion analysis draw ipc report)
-set(FUSESCOPE_PARTS "${FUSESCOPE_CORE_PARTS}" CACHE STRING
+set(FUSESCOPE_CORE_PARTS base trace graph io link cost fusion analysis region draw ipc report)
+set(FUSESCOPE_PARTS "all" CACHE STRING
     "Parts of the core to build; with fewer than all of them no program is built, only parts and their tests")
+if(FUSESCOPE_PARTS STREQUAL "all")
+    set(FUSESCOPE_PARTS "${FUSESCOPE_CORE_PARTS}") # of this run: the cache keeps "all", also when a part is added
+endif()
 if(FUSESCOPE_PARTS STREQUAL FUSESCOPE_CORE_PARTS)
     set(FUSESCOPE_ALL_PARTS TRUE)
 else()

@@ -16,8 +16,9 @@ allowed_parts() {
         fusion) echo "base trace graph link cost" ;;
         analysis) echo "base trace graph io link cost fusion" ;;
         draw) echo "base trace graph link cost fusion analysis" ;;
-        ipc) echo "base graph" ;;
-        report) echo "base trace graph io link cost fusion analysis draw ipc" ;;
+        region) echo "base trace graph link cost fusion analysis" ;;
+        ipc) echo "base graph region" ;;
+        report) echo "base trace graph io link cost fusion analysis region draw ipc" ;;
         *) return 1 ;;
     esac
 }

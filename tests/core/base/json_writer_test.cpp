@@ -36,6 +36,12 @@ TEST(JsonWriter, NumbersReadBackTheSame) {
     EXPECT_EQ(w.text(), "[0.1,1e+300,null,null,-9223372036854775808,18446744073709551615]");
 }
 
+TEST(JsonWriter, LargeNumbersHaveAnExponent) {
+    JsonWriter w; // 123456789012345680000 has more digits than JSON readers take as a number
+    w.beginArray().value(123456789012345680000.0).value(1.5).endArray();
+    EXPECT_EQ(w.text(), "[1.2345678901234568e+20,1.5]");
+}
+
 TEST(JsonWriter, HostileText) {
     JsonWriter w;
     w.value(std::string_view("a\"b\\c\n\t\x01\xff\xc3\xa9\xed\xa0\x80\0z", 16));

@@ -199,5 +199,25 @@ TEST(GraphMiss, FusedFormsAreSeen) {
     for (const fusion::Match& match : found.found) EXPECT_EQ(match.state, FusionState::Fused);
 }
 
+TEST(GraphMatch, NormOfHeadsWithoutACast) {
+    // An f32 model: no cast stands between the view into heads and the norm of each head.
+    ToyGraph g;
+    const auto f32 = [](std::vector<std::int64_t> sizes) { return meta(std::move(sizes), DType::Float32); };
+    const ValueId x = g.input("x", f32({2, 3, 8})), w = g.weight("w", f32({4}));
+    const ValueId heads = g.op("view", "view.default", {x}, f32({2, 3, 2, 4}), {{"size", "[2, 3, 2, 4]"}});
+    const ValueId square = g.op("pow_1", "pow.Tensor_Scalar", {heads}, f32({2, 3, 2, 4}), {{"exponent", "2"}});
+    const ValueId mean = g.op("mean", "mean.dim", {square}, f32({2, 3, 2, 1}), {{"dim", "[-1]"}});
+    const ValueId sum = g.op("add", "add.Tensor", {mean}, f32({2, 3, 2, 1}), {{"other", "1e-06"}});
+    const ValueId root = g.op("rsqrt", "rsqrt.default", {sum}, f32({2, 3, 2, 1}));
+    const ValueId scaled = g.op("mul", "mul.Tensor", {heads, root}, f32({2, 3, 2, 4}));
+    g.leaves(g.op("mul_1", "mul.Tensor", {w, scaled}, f32({2, 3, 2, 4})));
+    const fusion::Matches matches = g.match();
+    ASSERT_EQ(countOf(matches, Pattern::RmsNorm), 1u);
+    EXPECT_EQ(matches.found[0].note, "") << "it has a weight";
+    EXPECT_EQ(matches.found[0].shape.width, 4);
+    EXPECT_EQ(matches.found[0].shape.rows, 12);
+    EXPECT_EQ(matches.found[0].nodes.size(), 6u);
+}
+
 } // namespace
 } // namespace fusescope::test

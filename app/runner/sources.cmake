@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+set(FUSESCOPE_RUNNER_SOURCES
+    arguments.cpp
+    calibrate.cpp
+    compare.cpp
+    cpu_memory.cpp
+    device.cpp
+    failure.cpp
+    fuse.cpp
+    graph.cpp
+    inputs.cpp
+    interpreter.cpp
+    kernels.cpp
+    line_io.cpp
+    main.cpp
+    measure.cpp
+    nvml.cpp
+    region_run.cpp
+    request_queue.cpp
+    serve.cpp
+    torchscript.cpp
+    truth.cpp
+    watchdog.cpp)
+# Of the core, as the runner needs no more of it; the core itself is not built where the kernels are.
+set(FUSESCOPE_RUNNER_CORE_SOURCES
+    core/base/json_writer.cpp
+    core/base/tensor.cpp
+    core/ipc/child_process.cpp
+    core/ipc/runner_protocol.cpp
+    core/region/program.cpp
+    core/region/region_json.cpp)

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// From nodes and fused forms to a region. Private to core/region.
+#pragma once
+
+#include "core/region/fills.h"
+
+namespace fusescope::region {
+
+// Baseline: the nodes. Fused: `fused` in its order, or nothing where it is empty; a form that needs what does not enter
+// becomes the region's reason. Names are left to the caller.
+[[nodiscard]] Result<Region> assemble(const fusion::GraphFlow& graph, const Fills& fills, const Subgraph& part,
+                                      std::span<const Form> fused);
+
+// What cannot be trained through: the forward alone is measured.
+void forwardAlone(Region& region, std::string why);
+
+} // namespace fusescope::region
