@@ -14,7 +14,6 @@ namespace region {
 namespace {
 
 using fusion::GraphFlow;
-using fusion::OpCode;
 
 constexpr const char* kChainForward = "pointwise_chain has no backward: the forward alone is measured";
 

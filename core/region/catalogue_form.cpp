@@ -108,7 +108,7 @@ public:
         Result<ModelGraph> graph = std::move(b_).finish();
         if (!graph) return std::move(graph).error();
         CatalogueForm form{std::move(*graph), {}};
-        for (std::size_t n = static_cast<std::size_t>(first_); n < form.graph.ops.nodes.size(); ++n)
+        for (auto n = static_cast<std::size_t>(first_); n < form.graph.ops.nodes.size(); ++n)
             form.nodes.emplace_back(n);
         return form;
     }

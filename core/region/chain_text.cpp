@@ -162,7 +162,7 @@ private:
             for (const GraphArg& arg : g_.ops().argsOf(node)) {
                 if (arg.kind != ArgKind::Tensor && arg.kind != ArgKind::TensorList) continue;
                 for (const ValueId value : g_.ops().valuesOf(arg)) {
-                    if (part_.has(g_.producer(value)) || lines_.count(value.value) != 0) continue;
+                    if (part_.has(g_.producer(value)) || lines_.contains(value.value)) continue;
                     const TensorMeta& meta = g_.meta(value);
                     const std::string name(g_.ops().strings.view(g_.ops().at(value).name));
                     if (typeName(meta.dtype).empty()) return refuse("%" + name + " has a type that no chain takes");
@@ -308,7 +308,7 @@ private:
         std::vector<std::int64_t> rows = in.sizes;
         if (!rows.empty()) rows.back() = 1;
         const auto dim = g_.scalar(node, "dim");
-        const double rank = static_cast<double>(in.sizes.size());
+        const auto rank = static_cast<double>(in.sizes.size());
         if (rows.empty() || type == DType::Bool || (name == "mean" && !isFloat(type)) || out.sizes != rows || !dim ||
             (*dim != -1 && *dim != rank - 1) || in.sizes != region_) {
             refuse(node, "does not reduce the last dimension alone, keeping it");
@@ -322,7 +322,7 @@ private:
     std::size_t softmax(NodeId node, DType type) {
         const TensorMeta& in = g_.meta(g_.in(node, 0));
         const auto dim = g_.scalar(node, "dim");
-        const double rank = static_cast<double>(in.sizes.size());
+        const auto rank = static_cast<double>(in.sizes.size());
         if (rank == 0 || !dim || (*dim != -1 && *dim != rank - 1) || in.sizes != region_ || !isFloat(type)) {
             refuse(node, "does not run over the last dimension");
             return 0;
