@@ -2,7 +2,7 @@
 #include "core/region/build.h"
 
 #include "core/region/assemble.h"
-#include "core/region/catalogue_graph.h"
+#include "core/region/catalogue_form.h"
 #include "core/region/chain_text.h"
 #include "core/region/forms.h"
 
@@ -14,7 +14,6 @@ namespace region {
 namespace {
 
 using fusion::GraphFlow;
-using fusion::OpCode;
 
 constexpr const char* kChainForward = "pointwise_chain has no backward: the forward alone is measured";
 
@@ -135,12 +134,11 @@ Result<Region> regionOfInstance(const Analysis& analysis, const Finding& finding
     } else {
         Geometry sizes = instance.geometry;
         if (instance.backward.empty()) sizes.residual_gradient = true; // without a backward nobody can tell
-        const Result<ModelGraph> form = catalogueGraph(finding.pattern, sizes);
+        const Result<CatalogueForm> form = catalogueForm(finding.pattern, sizes, instance.state == FusionState::Fused);
         if (!form) return form.error();
         Instance all = instance;
-        all.nodes.clear();
-        for (std::size_t n = 0; n < form->ops.nodes.size(); ++n) all.nodes.emplace_back(n);
-        region = regionOfPattern(*form, all);
+        all.nodes = form->nodes;
+        region = regionOfPattern(form->graph, all);
     }
     if (!region) return region;
     region->pattern = idOf(finding.pattern);

@@ -15,12 +15,12 @@ namespace fusescope {
 // The nodes and what enters and leaves them. Inputs are the values made outside; outputs those used outside (or by
 // nobody). Errors: a node of a symbolic size, more than the bounds, nodes that do not enclose their flow (not convex: a
 // value leaves and comes back).
-[[nodiscard]] Result<Region> regionOfNodes(const ModelGraph& graph, std::span<const NodeId> nodes);
+[[nodiscard]] Result<Region> regionOfNodes(const ModelGraph& model, std::span<const NodeId> nodes);
 
 // One instance of a finding: its nodes where the graph has them, else the catalogue's form at its shapes. `fused` is
 // the catalogue's operator; a chain of elementwise operators becomes pointwise_chain. Where there is no fused form the
 // region says why.
-[[nodiscard]] Result<Region> regionOfInstance(const Analysis& analysis, const Finding& finding, std::size_t instance);
+[[nodiscard]] Result<Region> regionOfInstance(const Analysis& analysis, const Finding& finding, std::size_t index);
 
 // The instances of a finding that differ in what would be measured: one of each shape, with how many there are of it.
 struct RegionClass {

@@ -162,7 +162,7 @@ private:
             for (const GraphArg& arg : g_.ops().argsOf(node)) {
                 if (arg.kind != ArgKind::Tensor && arg.kind != ArgKind::TensorList) continue;
                 for (const ValueId value : g_.ops().valuesOf(arg)) {
-                    if (part_.has(g_.producer(value)) || lines_.count(value.value) != 0) continue;
+                    if (part_.has(g_.producer(value)) || lines_.contains(value.value)) continue;
                     const TensorMeta& meta = g_.meta(value);
                     const std::string name(g_.ops().strings.view(g_.ops().at(value).name));
                     if (typeName(meta.dtype).empty()) return refuse("%" + name + " has a type that no chain takes");
@@ -181,6 +181,7 @@ private:
     // A line; its number.
     std::size_t line(std::string_view op, DType type, const std::string& operands) {
         if (next_ >= kMostLines) refuse("more than 256 operators");
+        if (operands.empty() || operands.front() == ' ' || operands.back() == ' ') refuse("an operand is missing");
         text_ += "%" + std::to_string(next_) + " = " + std::string(op) + "." + std::string(typeName(type)) + " " +
                  operands + "\n";
         return next_++;
@@ -233,8 +234,9 @@ private:
         }
         const OpCode code = g_.code(node);
         if (code == OpCode::View) {
-            if (g_.meta(self).sizes != meta.sizes) return refuse(node, "changes the shape");
-            lines_[out.value] = lines_[self.value];
+            const auto seen = lines_.find(self.value);
+            if (g_.meta(self).sizes != meta.sizes || seen == lines_.end()) return refuse(node, "changes the shape");
+            lines_[out.value] = seen->second;
             return;
         }
         const std::size_t number = operatorOf(node, op, code, meta.dtype);
@@ -244,7 +246,12 @@ private:
     std::size_t operatorOf(NodeId node, std::string_view op, OpCode code, DType type) {
         const auto self = [&] { return operandOf(node, "self", 0); };
         if (code == OpCode::Cast) return line("to", type, self());
-        if (const auto name = find(kUnary, op); !name.empty()) return line(name, type, self());
+        if (const auto name = find(kUnary, op); !name.empty()) {
+            const bool number = name == "neg" || name == "abs" || name == "relu" || name == "square";
+            if (name != "logical_not" && !isFloat(type) && (!number || type == DType::Bool))
+                refuse(node, "returns a type that no chain has for it");
+            return line(name, type, self());
+        }
         if (const auto name = find(kBinary, op); !name.empty()) return binary(node, name, type);
         if (op == "gelu") {
             const bool tanh = g_.ops().argText(node, "approximate") == "tanh";
@@ -268,7 +275,8 @@ private:
             const std::string when = fill ? operandOf(node, "mask", 1) : operandOf(node, "condition", 0),
                               then = fill ? operandOf(node, "value", 2) : operandOf(node, "self", 1),
                               otherwise = fill ? self() : operandOf(node, "other", 2);
-            if (!when.empty() && !then.empty() && !otherwise.empty())
+            const ValueId condition = g_.in(node, fill ? 1 : 0);
+            if (!when.empty() && !then.empty() && !otherwise.empty() && g_.meta(condition).dtype == DType::Bool)
                 return line("where", type, when + " " + then + " " + otherwise);
         }
         if (op == "mean" || op == "sum" || op == "amax") return reduction(node, op, type);
@@ -284,7 +292,9 @@ private:
             refuse(node, "has operands that no chain takes");
             return 0;
         }
-        if (name == "div" && !isFloat(type)) refuse(node, "divides whole numbers");
+        const bool arithmetic =
+            type != DType::Bool || name.size() == 2 || name.substr(0, 8) == "logical_"; // eq, lt ...
+        if (!arithmetic || (name == "div" && !isFloat(type))) refuse(node, "returns a type that no chain has for it");
         if (name.substr(0, 8) == "logical_" && g_.ops().op(node).find("logical") == std::string_view::npos &&
             type != DType::Bool)
             refuse(node, "works on bits");
@@ -298,8 +308,9 @@ private:
         std::vector<std::int64_t> rows = in.sizes;
         if (!rows.empty()) rows.back() = 1;
         const auto dim = g_.scalar(node, "dim");
-        const double rank = static_cast<double>(in.sizes.size());
-        if (rows.empty() || out.sizes != rows || !dim || (*dim != -1 && *dim != rank - 1) || in.sizes != region_) {
+        const auto rank = static_cast<double>(in.sizes.size());
+        if (rows.empty() || type == DType::Bool || (name == "mean" && !isFloat(type)) || out.sizes != rows || !dim ||
+            (*dim != -1 && *dim != rank - 1) || in.sizes != region_) {
             refuse(node, "does not reduce the last dimension alone, keeping it");
             return 0;
         }
@@ -311,7 +322,7 @@ private:
     std::size_t softmax(NodeId node, DType type) {
         const TensorMeta& in = g_.meta(g_.in(node, 0));
         const auto dim = g_.scalar(node, "dim");
-        const double rank = static_cast<double>(in.sizes.size());
+        const auto rank = static_cast<double>(in.sizes.size());
         if (rank == 0 || !dim || (*dim != -1 && *dim != rank - 1) || in.sizes != region_ || !isFloat(type)) {
             refuse(node, "does not run over the last dimension");
             return 0;

@@ -26,7 +26,7 @@ ValueId sourceOf(const Part& part, ValueId value, bool& swapped) {
         const std::string_view op = g.ops().op(node);
         if (op == "aten::t") swapped = !swapped;
         if (op == "aten::transpose") {
-            const double rank = static_cast<double>(g.meta(value).sizes.size());
+            const auto rank = static_cast<double>(g.meta(value).sizes.size());
             const auto last = [&](const char* name) {
                 const double dim = fusion::numberIn(g.ops().argText(node, name)).value_or(0);
                 return (dim < 0 ? dim + rank : dim) >= rank - 2;

@@ -146,7 +146,7 @@ void dropUnused(std::vector<Form>& forms, std::span<const ValueId> outputs) {
 // The fused program's forms; empty when no group could be placed.
 Result<std::vector<Form>> withGroups(const GraphFlow& graph, const Subgraph& whole, std::vector<Group> groups) {
     while (!groups.empty()) {
-        constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+        constexpr auto kNone = static_cast<std::size_t>(-1);
         std::vector<std::size_t> unit_of(graph.size(), kNone);
         for (std::size_t g = 0; g < groups.size(); ++g)
             for (const NodeId node : groups[g].part.nodes) unit_of[node.index()] = g;
@@ -216,7 +216,7 @@ Result<Region> regionOfModule(const Analysis& analysis, std::string_view module,
             group.part = std::move(*part);
         }
         if (!why.empty()) {
-            why = std::string(idOf(instance->pattern)) + ": " + why;
+            why.insert(0, std::string(idOf(instance->pattern)) + ": ");
             if (std::find(refused.begin(), refused.end(), why) == refused.end()) refused.push_back(std::move(why));
             continue;
         }

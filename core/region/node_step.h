@@ -24,7 +24,7 @@ struct Form {
 [[nodiscard]] inline RegionRef refTo(ValueId value) { return {-1, value.value}; }
 
 // Errors: a size known only as a symbol, an argument or an operator that has no form in a step.
-[[nodiscard]] Result<Form> formOfNode(const OpGraph& graph, NodeId node);
+[[nodiscard]] Result<Form> formOfNode(const OpGraph& graph, NodeId id);
 
 // A text as the graph holds it: "[-1]", "1e-06", "torch.float32", "True".
 [[nodiscard]] Result<RegionArgValue> valueOfText(std::string_view text, ArgKind kind);

@@ -53,7 +53,7 @@ public:
     }
 
 private:
-    static Error wrong(std::string expected, std::string found, std::string where,
+    static Error wrong(std::string expected, std::string found, const std::string& where,
                        ErrorCode code = ErrorCode::Damaged) {
         return {code, std::move(expected), std::move(found), where.empty() ? "region" : "region." + where};
     }

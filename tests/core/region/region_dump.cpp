@@ -58,6 +58,9 @@ int main(int argc, char** argv) {
             const auto pattern = static_cast<Pattern>(p);
             const Finding finding = test::findingOf(pattern, test::smallSizes(pattern));
             print(finding.id, regionOfInstance(nothing, finding, 0));
+            Finding fused = finding;
+            fused.instances[0].state = FusionState::Fused;
+            if (pattern == Pattern::Attention) print("SDPA", regionOfInstance(nothing, fused, 0));
         }
         return 0;
     }

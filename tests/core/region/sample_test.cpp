@@ -159,11 +159,28 @@ TEST(RegionOfInstance, TraceAloneHasTheSameInputs) {
             EXPECT_EQ(from_trace.baseline.outputs.size(), from_graph.baseline.outputs.size()) << id << one.instance;
         }
     }
+    const Region attention = first(traceAlone(), "attention");
+    EXPECT_EQ(*argOf(attention.fused.steps[0], "causal"), RegionArgValue(true));
+    EXPECT_EQ(*argOf(attention.fused.steps[0], "scale"), RegionArgValue(0.08838834764831845));
     const Region norm = first(traceAlone(), "rms_norm");
     EXPECT_EQ(opsOf(norm.baseline), opsOf(first(graphAlone(), "rms_norm").baseline));
     EXPECT_EQ(norm.inputs[0].name, "x");
     EXPECT_EQ(norm.inputs[1].name, "weight");
     EXPECT_EQ(*argOf(norm.fused.steps[0], "eps"), RegionArgValue(1e-6));
+}
+
+TEST(RegionOfInstance, AttentionThatIsFusedAlready) {
+    Finding finding = findingOf(Pattern::Attention, smallSizes(Pattern::Attention));
+    EXPECT_EQ(opsOf(regionOfInstance(Analysis{}, finding, 0)->baseline).front(), "aten::unsqueeze") << "spelled out";
+    finding.instances[0].state = FusionState::Fused;
+    const Result<Region> region = regionOfInstance(Analysis{}, finding, 0);
+    ASSERT_TRUE(region.ok()) << region.error().message();
+    EXPECT_EQ(opsOf(region->baseline), Texts{"aten::scaled_dot_product_attention"});
+    EXPECT_EQ(*argOf(region->baseline.steps[0], "is_causal"), RegionArgValue(true));
+    EXPECT_EQ(*argOf(region->baseline.steps[0], "enable_gqa"), RegionArgValue(true)); // 4 heads on 2
+    ASSERT_EQ(opsOf(region->fused), Texts{"fusescope::attention"});
+    EXPECT_EQ(*argOf(region->fused.steps[0], "causal"), RegionArgValue(true));
+    EXPECT_EQ(argOf(region->fused.steps[0], "scale"), nullptr) << "the default of both";
 }
 
 TEST(RegionOfInstance, DistinctOnes) {

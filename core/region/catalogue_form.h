@@ -8,7 +8,13 @@
 
 namespace fusescope::region {
 
+struct CatalogueForm {
+    ModelGraph graph;
+    std::vector<NodeId> nodes; // of the pattern; others tell where its inputs come from (a mask from positions alone)
+};
+
+// fused: what runs where the framework's own fused form is called (attention: SDPA).
 // Errors: the sizes that the pattern needs are not known; the pattern has no such form.
-[[nodiscard]] Result<ModelGraph> catalogueGraph(Pattern pattern, const Geometry& sizes);
+[[nodiscard]] Result<CatalogueForm> catalogueForm(Pattern pattern, const Geometry& sizes, bool fused);
 
 } // namespace fusescope::region

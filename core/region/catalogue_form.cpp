@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/region/catalogue_graph.h"
+#include "core/region/catalogue_form.h"
 
 #include "core/graph/graph_builder.h"
 
@@ -93,8 +93,25 @@ public:
         std::swap(sizes[static_cast<std::size_t>(a)], sizes[static_cast<std::size_t>(b)]);
         return op("transpose.int", {{"self", x}}, {number("dim0", a), number("dim1", b)}, std::move(sizes), x.type);
     }
+    // 0 where key <= query.
+    Tensor causalMask(Sizes sizes) {
+        const Tensor all = op("full.default", {}, {list("size", sizes), number("fill_value", 1)}, sizes);
+        b_.node("tril", "torch.ops.aten.tril.default", {}, "");
+        b_.argTensor("self", false, all.id);
+        ++count_;
+        return result("mask", std::move(sizes), type_);
+    }
     void leaves(const Tensor& x) { b_.graphOutput(x.id); }
-    Result<ModelGraph> finish() { return std::move(b_).finish(); }
+    // What is made so far is not the pattern's.
+    void begin() { first_ = count_; }
+    Result<CatalogueForm> finish() {
+        Result<ModelGraph> graph = std::move(b_).finish();
+        if (!graph) return std::move(graph).error();
+        CatalogueForm form{std::move(*graph), {}};
+        for (auto n = static_cast<std::size_t>(first_); n < form.graph.ops.nodes.size(); ++n)
+            form.nodes.emplace_back(n);
+        return form;
+    }
     [[nodiscard]] DType type() const { return type_; }
     // What the framework computes norms and softmax in.
     [[nodiscard]] DType wide() const { return type_ == DType::Float64 ? DType::Float64 : DType::Float32; }
@@ -115,7 +132,7 @@ private:
 
     GraphBuilder b_;
     DType type_;
-    int count_ = 0;
+    int count_ = 0, first_ = 0; // nodes
 };
 
 using Tensor = Maker::Tensor;
@@ -163,18 +180,26 @@ Tensor repeated(Maker& m, const Tensor& x, std::int64_t times) {
     return m.op("reshape.default", {{"self", wide}}, {list("shape", flat)}, flat);
 }
 
-void attention(Maker& m, const Geometry& s) {
+void attention(Maker& m, const Geometry& s, bool fused) {
     const std::int64_t b = whole(s.batch), h = whole(s.heads), kv = whole(s.kv_heads), n = whole(s.q_len),
                        d = whole(s.head_dim), all = s.kv_len > 0 ? whole(s.kv_len) : n;
+    if (fused) {
+        const Tensor q = headsInput(m, "q", b, h, n, d), k = headsInput(m, "k", b, kv, all, d),
+                     v = headsInput(m, "v", b, kv, all, d);
+        const auto flag = [](const char* name, bool on) { return Text{name, ArgKind::Scalar, on ? "True" : "False"}; };
+        m.leaves(m.op("scaled_dot_product_attention.default", {{"query", q}, {"key", k}, {"value", v}},
+                      {flag("is_causal", n > 1 && n == all), flag("enable_gqa", h != kv)}, {b, h, n, d}));
+        return;
+    }
+    Tensor mask;
+    if (n > 1) mask = m.causalMask({b, 1, n, all});
+    m.begin();
     const Tensor k = repeated(m, headsInput(m, "k", b, kv, all, d), h / kv);
     const Tensor v = repeated(m, headsInput(m, "v", b, kv, all, d), h / kv);
     const Tensor q = headsInput(m, "q", b, h, n, d);
     Tensor scores = m.op("matmul.default", {{"self", q}, {"other", m.swapped(k, 2, 3)}}, {}, {b, h, n, all});
-    scores = m.op("mul.Tensor", {{"self", scores}}, {real("other", 1 / std::sqrt(s.head_dim))}, scores.sizes);
-    if (n > 1) {
-        const Tensor mask = m.input("mask", {b, 1, n, all}, false);
-        scores = m.op("add.Tensor", {{"self", scores}, {"other", mask}}, {}, scores.sizes);
-    }
+    scores = m.op("mul.Tensor", {{"self", scores}}, {real("other", std::pow(s.head_dim, -0.5))}, scores.sizes);
+    if (n > 1) scores = m.op("add.Tensor", {{"self", scores}, {"other", mask}}, {}, scores.sizes);
     const Tensor softmax =
         m.op("softmax.int", {{"self", scores}}, {number("dim", -1), {"dtype", ArgKind::Text, torchName(m.wide())}},
              scores.sizes, m.wide());
@@ -212,7 +237,7 @@ void linearCrossEntropy(Maker& m, const Geometry& s) {
 
 } // namespace
 
-Result<ModelGraph> catalogueGraph(Pattern pattern, const Geometry& s) {
+Result<CatalogueForm> catalogueForm(Pattern pattern, const Geometry& s, bool fused) {
     const auto unknown = [](const char* found) {
         return Error{ErrorCode::Unsupported, "a region whose shapes are known", found, "catalogue"};
     };
@@ -254,7 +279,7 @@ Result<ModelGraph> catalogueGraph(Pattern pattern, const Geometry& s) {
     }
     case Pattern::Attention:
         if (s.kv_heads < 1 || whole(s.heads) % whole(s.kv_heads) != 0) return unknown("heads that do not form groups");
-        attention(m, s);
+        attention(m, s, fused);
         break;
     case Pattern::Rope: rope(m, s, false); break;
     case Pattern::QkNormRope: rope(m, s, true); break;
