@@ -8,6 +8,7 @@ set(FUSESCOPE_APP_SOURCES
     main_window_bars.cpp
     main_window_files.cpp
     main_window_menus.cpp
+    runner_process.cpp
     screenshot.cpp
     settings.cpp
     welcome.cpp

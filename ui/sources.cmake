@@ -6,6 +6,7 @@ set(FUSESCOPE_UI_SOURCES
     base/legend.cpp
     base/session.cpp
     base/tip.cpp
+    fuse/fuse_runner.h
     graph/breadcrumb.cpp
     graph/graph_canvas.cpp
     graph/graph_layouter.cpp
