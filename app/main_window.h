@@ -21,10 +21,12 @@ namespace fusescope {
 
 class Banner;
 class FindingsPanel;
+class FuseQueue;
 class GraphPanel;
 class Loader;
 class ModelPanel;
 class RooflinePanel;
+class RunnerProcess;
 class Session;
 class TablesPanel;
 class TimelinePanel;
@@ -49,6 +51,10 @@ public:
     [[nodiscard]] Banner& banner() { return *banner_; }
     [[nodiscard]] TimelinePanel& timeline() { return *timeline_; }
     [[nodiscard]] GraphPanel& graph() { return *graph_; }
+    [[nodiscard]] FindingsPanel& findings() { return *findings_; }
+    [[nodiscard]] FuseQueue& fuseQueue() { return *fuse_; }
+    [[nodiscard]] RunnerProcess& runner() { return *runner_; }
+    void chooseRunner();
     // Files of the bundled sample, empty if they are not installed beside the program.
     [[nodiscard]] static QStringList sampleFiles();
 
@@ -60,6 +66,7 @@ protected:
     void dragEnterEvent(QDragEnterEvent* event) override;
     void dropEvent(QDropEvent* event) override;
     void closeEvent(QCloseEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     enum class Export { Html, Markdown, Json };
@@ -69,6 +76,10 @@ private:
     void buildToolBar();
     void buildMenus();
     void buildStatusBar();
+    void buildFuse();
+    void buildFuseMenu();
+    void updateFuse();
+    void fitBar();
 
     void applyTheme();
     void detectSystemTheme();
@@ -94,6 +105,8 @@ private:
     bool system_dark_ = false;
     Session* session_;
     Loader* loader_;
+    RunnerProcess* runner_;
+    FuseQueue* fuse_;
     Banner* banner_ = nullptr;
     GraphPanel* graph_ = nullptr;
     TimelinePanel* timeline_ = nullptr;

@@ -7,7 +7,9 @@ set(FUSESCOPE_APP_SOURCES
     main_window.cpp
     main_window_bars.cpp
     main_window_files.cpp
+    main_window_fuse.cpp
     main_window_menus.cpp
+    runner_dialog.cpp
     runner_process.cpp
     screenshot.cpp
     settings.cpp

@@ -6,7 +6,10 @@ set(FUSESCOPE_UI_SOURCES
     base/legend.cpp
     base/session.cpp
     base/tip.cpp
+    fuse/fuse_bar.cpp
+    fuse/fuse_queue.cpp
     fuse/fuse_runner.h
+    fuse/fuse_words.cpp
     graph/breadcrumb.cpp
     graph/graph_canvas.cpp
     graph/graph_layouter.cpp

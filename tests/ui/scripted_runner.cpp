@@ -58,7 +58,7 @@ FuseResult resultOf(const Region& region, bool gpu) {
         c.direction = name;
         c.has_fused = !region.fused.steps.empty();
         const double fused = std::max(bytes / (r.copy_Bps * 0.9), flops / 7e14) * 1e6 + 2.5;
-        const double before = fused * (1.15 + 0.16 * static_cast<double>(region.baseline.steps.size())) * slower;
+        const double before = fused * (0.8 + 0.5 * static_cast<double>(region.baseline.steps.size())) * slower;
         c.baseline.us = spread(before);
         c.fused.us = spread(fused);
         if (gpu) {
@@ -102,7 +102,7 @@ void serve(const RunnerRequest& request, const std::string& mode, int ms) {
     if (mode == "flood")
         for (;;) answer(request.id, RunnerProgress{"again and again", 0.5});
     if (mode == "line")
-        for (;;) say("x");
+        for (const std::string much(4096, 'x');;) say(much);
     if (mode == "garbage") return say("this is no answer\n");
     if (mode == "half") {
         const auto line = encodeAnswer({request.id, RunnerResult(resultOf(fuse->region, true))});
