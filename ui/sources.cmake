@@ -29,6 +29,7 @@ set(FUSESCOPE_UI_SOURCES
     panels/model_panel.cpp
     panels/tables_panel.cpp
     roofline/roofline_labels.cpp
+    roofline/roofline_moves.cpp
     roofline/roofline_panel.cpp
     roofline/roofline_scene.cpp
     roofline/roofline_view.cpp

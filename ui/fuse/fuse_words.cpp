@@ -4,6 +4,7 @@
 #include "core/base/format.h"
 #include "core/measured/verdicts.h"
 #include "ui/base/paint.h"
+#include "ui/models/finding_model.h"
 
 #include <QCoreApplication>
 #include <QDateTime>
@@ -69,7 +70,7 @@ struct Row {
 std::vector<Row> figures(const MeasuredResult& m, const Comparison& c) {
     std::vector<Row> rows;
     const auto spread = [](const Spread& s) {
-        return s.p90 > s.p10 ? time(s.p10) + QStringLiteral("–") + time(s.p90) : QString();
+        return s.p90 > s.p10 ? durationRange(s.p10 * kNsPerUs, s.p90 * kNsPerUs) : QString();
     };
     rows.push_back({directionName(c), time(c.baseline.us.median), c.has_fused ? time(c.fused.us.median) : tr("none")});
     if (c.baseline.us.p90 > c.baseline.us.p10)
@@ -77,7 +78,7 @@ std::vector<Row> figures(const MeasuredResult& m, const Comparison& c) {
     if (!c.has_fused) return rows;
     if (c.baseline.graph_us.median > 0 || c.fused.graph_us.median > 0) {
         const auto graph = [](const Spread& s) { return s.median > 0 ? time(s.median) : tr("not captured"); };
-        rows.push_back({tr("under a CUDA graph"), graph(c.baseline.graph_us), graph(c.fused.graph_us)});
+        rows.push_back({tr("CUDA graph"), graph(c.baseline.graph_us), graph(c.fused.graph_us)});
     }
     if (c.baseline.launches > 0 || c.fused.launches > 0)
         rows.push_back(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every number is worked out by hand, beside it.
 #include "core/measured/measured.h"
+#include "core/measured/moves.h"
 #include "core/measured/verdicts.h"
 
 #include <gtest/gtest.h>
@@ -176,6 +177,33 @@ TEST(Measured, ALaterResultTakesThePlaceOfAnEarlierOne) {
     EXPECT_DOUBLE_EQ(applyMeasured(a, a.findings[0], set).measured_ns, 5'000);
     set.remove(set.results().begin()->first);
     EXPECT_TRUE(set.empty());
+}
+
+TEST(Moves, FromTheRegionAsRunToItsFusedForm) {
+    Analysis a = analysis();
+    MeasuredSet set;
+    EXPECT_TRUE(rooflineMoves(a, set).empty());
+    set.set(measured(a, 0, {comparison("forward", 90, 20), comparison("backward", 180, 60)}));
+    EXPECT_TRUE(rooflineMoves(a, set).empty()); // nothing is known of FLOPs and bytes
+    Instance& i = a.findings[0].instances[0];
+    i.now.flops = 600e6;
+    i.now.bytes_read = 1000e6;
+    i.now.bytes_written = 200e6;
+    i.fused.flops = 480e6;
+    i.fused.bytes_read = 200e6;
+    i.fused.bytes_written = 40e6;
+    const std::vector<RooflineMove> moves = rooflineMoves(a, set);
+    ASSERT_EQ(moves.size(), 1u);
+    EXPECT_DOUBLE_EQ(moves[0].ai_now, 0.5);
+    EXPECT_DOUBLE_EQ(moves[0].flops_now, 2e12); // 600e6 in 300 us
+    EXPECT_DOUBLE_EQ(moves[0].ai_fused, 2);
+    EXPECT_DOUBLE_EQ(moves[0].flops_fused, 6e12); // 480e6 in 80 us
+    // The forward alone: without the backward's part.
+    i.fused_backward.flops = 320e6;
+    i.fused_backward.bytes_read = 160e6;
+    set.set(measured(a, 0, {comparison("forward", 90, 20)}));
+    EXPECT_DOUBLE_EQ(rooflineMoves(a, set)[0].ai_fused, 2);       // 160 over 80
+    EXPECT_DOUBLE_EQ(rooflineMoves(a, set)[0].flops_fused, 8e12); // 160e6 in 20 us
 }
 
 TEST(Verdicts, SpeedMemoryAndNumbersApart) {
