@@ -5,6 +5,7 @@
 #include "app/loader.h"
 #include "app/main_window_widgets.h"
 #include "app/runner_process.h"
+#include "app/session_file.h"
 #include "app/welcome.h"
 #include "core/base/format.h"
 #include "ui/base/paint.h"
@@ -239,7 +240,7 @@ bool MainWindow::event(QEvent* event) {
     return QMainWindow::event(event);
 }
 
-bool MainWindow::settled() const { return !loader_->running() && graph_->settled(); }
+bool MainWindow::settled() const { return !reading_session_ && !loader_->running() && graph_->settled(); }
 
 void MainWindow::resizeEvent(QResizeEvent* event) {
     QMainWindow::resizeEvent(event);

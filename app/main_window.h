@@ -30,6 +30,7 @@ class RunnerProcess;
 class Session;
 class TablesPanel;
 class TimelinePanel;
+struct SessionFile;
 
 class MainWindow : public QMainWindow {
     Q_OBJECT
@@ -42,6 +43,8 @@ public:
     // For names that are no text in any encoding: what the system knows a file by that open() is given as `shown`.
     void setBytesOfName(const QString& shown, std::string bytes) { bytes_of_name_[shown] = std::move(bytes); }
     void openSample();
+    void saveSession(const QString& path); // exported() tells the end
+    void openSession(const QString& path);
     void closeFiles(); // back to the welcome page
     void resetLayout();
     void setTheme(settings::ThemeChoice choice);
@@ -93,6 +96,9 @@ private:
     void updateHeadline();
     void updateStatus();
     void updateRecent();
+    void chooseSaveSession();
+    void chooseOpenSession();
+    void restoreSession();
     void exportReport(Export kind);
     void exportTo(Export kind, const QString& path);
     void saveScreenshot();
@@ -116,6 +122,8 @@ private:
     TablesPanel* tables_ = nullptr;
     std::unique_ptr<Widgets> w_;
     std::map<QString, std::string> bytes_of_name_;
+    std::unique_ptr<SessionFile> pending_session_; // while its inputs are read
+    bool reading_session_ = false;
     QStringList opening_; // for the recent files, once they proved usable
 };
 

@@ -27,6 +27,9 @@ void MainWindow::buildMenus() {
     file->addAction(tr("Open the bundled &sample"), this, &MainWindow::openSample)
         ->setEnabled(!sampleFiles().isEmpty());
     file->addSeparator();
+    file->addAction(tr("Open sess&ion…"), this, &MainWindow::chooseOpenSession);
+    w_->exports.push_back(
+        file->addAction(tr("Sa&ve session…"), QKeySequence::Save, this, &MainWindow::chooseSaveSession));
     w_->close = file->addAction(tr("&Close the files"), QKeySequence::Close, this, &MainWindow::closeFiles);
     w_->close->setEnabled(false);
     file->addSeparator();

@@ -4,6 +4,7 @@
 #include "app/banner.h"
 #include "app/loader.h"
 #include "app/main_window.h"
+#include "app/session_file.h"
 #include "core/ipc/exit_codes.h"
 #include "ui/base/paint.h"
 #include "ui/base/session.h"
@@ -72,20 +73,6 @@ bool measure(MainWindow& window, const QString& what) {
         }
     std::fprintf(stderr, "fusescope: measured for %.1f s\n", static_cast<double>(clock.elapsed()) / 1000);
     return ok;
-}
-
-Pick pickOf(const Analysis& a, const QString& what) {
-    const QString kind = what.section(QLatin1Char(':'), 0, 0), name = what.section(QLatin1Char(':'), 1);
-    if (kind == QLatin1String("finding"))
-        for (std::size_t f = 0; f < a.findings.size(); ++f)
-            if (a.findings[f].id == name.toStdString()) return {PickKind::Finding, static_cast<std::uint32_t>(f)};
-    if (kind == QLatin1String("module"))
-        if (const ModuleId module = a.link.modules.find(name.toStdString()); module.valid())
-            return {PickKind::Module, module.value};
-    bool number = false;
-    const uint row = name.toUInt(&number);
-    if (kind == QLatin1String("kernel") && number) return {PickKind::Kernel, row};
-    return {};
 }
 
 } // namespace
