@@ -162,10 +162,12 @@ std::vector<RegionClass> distinctInstances(const Analysis& analysis, const Findi
                                (one.from_graph == other.from_graph && one.nodes.size() == other.nodes.size());
             return nodes && one.state == other.state && sameSizes(one.geometry, other.geometry);
         });
-        if (same != classes.end())
-            ++same->count;
-        else
-            classes.push_back({i, 1});
+        if (same == classes.end()) {
+            classes.push_back({i, 1, {i}});
+            continue;
+        }
+        ++same->count;
+        same->members.push_back(i);
     }
     return classes;
 }
