@@ -4,7 +4,7 @@
 #include "app/banner.h"
 #include "app/loader.h"
 #include "app/main_window_widgets.h"
-#include "app/runner_process.h"
+#include "app/runner_child.h"
 #include "app/session_file.h"
 #include "app/welcome.h"
 #include "core/base/format.h"
@@ -44,7 +44,7 @@ QDockWidget* dock(QMainWindow* window, const QString& title, const char* name, Q
 
 MainWindow::MainWindow(bool remember, QWidget* parent)
     : QMainWindow(parent), remember_(remember), session_(new Session(this)), loader_(new Loader(this)),
-      runner_(new RunnerProcess(this)), fuse_(new FuseQueue(session_, this)), w_(std::make_unique<Widgets>()) {
+      runner_(new RunnerChild(this)), fuse_(new FuseQueue(session_, this)), w_(std::make_unique<Widgets>()) {
     setWindowTitle(tr("FuseScope"));
     setAcceptDrops(true);
     setDockNestingEnabled(true);

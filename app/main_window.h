@@ -26,7 +26,7 @@ class GraphPanel;
 class Loader;
 class ModelPanel;
 class RooflinePanel;
-class RunnerProcess;
+class RunnerChild;
 class Session;
 class TablesPanel;
 class TimelinePanel;
@@ -56,7 +56,7 @@ public:
     [[nodiscard]] GraphPanel& graph() { return *graph_; }
     [[nodiscard]] FindingsPanel& findings() { return *findings_; }
     [[nodiscard]] FuseQueue& fuseQueue() { return *fuse_; }
-    [[nodiscard]] RunnerProcess& runner() { return *runner_; }
+    [[nodiscard]] RunnerChild& runner() { return *runner_; }
     void chooseRunner();
     // Files of the bundled sample, empty if they are not installed beside the program.
     [[nodiscard]] static QStringList sampleFiles();
@@ -111,7 +111,7 @@ private:
     bool system_dark_ = false;
     Session* session_;
     Loader* loader_;
-    RunnerProcess* runner_;
+    RunnerChild* runner_;
     FuseQueue* fuse_;
     Banner* banner_ = nullptr;
     GraphPanel* graph_ = nullptr;

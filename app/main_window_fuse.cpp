@@ -2,8 +2,8 @@
 // Measuring findings: menu, tool bar, the runner.
 #include "app/main_window_widgets.h"
 
+#include "app/runner_child.h"
 #include "app/runner_dialog.h"
-#include "app/runner_process.h"
 #include "ui/base/session.h"
 #include "ui/fuse/fuse_queue.h"
 #include "ui/panels/findings_panel.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/runner_dialog.h"
 
-#include "app/runner_process.h"
+#include "app/runner_child.h"
 #include "core/base/format.h"
 #include "ui/base/paint.h"
 #include "ui/fuse/fuse_words.h"
@@ -33,7 +33,7 @@ QString helloText(const RunnerHello& hello) {
 
 RunnerDialog::RunnerDialog(const QString& command, QWidget* parent)
     : QDialog(parent), edit_(new QLineEdit(command, this)), found_(new QLabel(this)), outcome_(new QLabel(this)),
-      try_(new QPushButton(tr("&Try it"), this)), runner_(new RunnerProcess(this)) {
+      try_(new QPushButton(tr("&Try it"), this)), runner_(new RunnerChild(this)) {
     setWindowTitle(tr("Runner"));
     setMinimumWidth(560);
     auto* column = new QVBoxLayout(this);
@@ -61,7 +61,7 @@ RunnerDialog::RunnerDialog(const QString& command, QWidget* parent)
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
     connect(try_, &QPushButton::clicked, this, &RunnerDialog::tryIt);
     const auto update = [this] {
-        const QStringList found = RunnerProcess::commandOf(edit_->text());
+        const QStringList found = RunnerChild::commandOf(edit_->text());
         found_->setText(!edit_->text().trimmed().isEmpty() ? QString()
                         : found.isEmpty()
                             ? tr("Left empty, one is looked for: beside this program and on PATH. None is "
@@ -73,7 +73,7 @@ RunnerDialog::RunnerDialog(const QString& command, QWidget* parent)
     };
     connect(edit_, &QLineEdit::textChanged, this, update);
     update();
-    connect(runner_, &RunnerProcess::answered, this, [this] {
+    connect(runner_, &RunnerChild::answered, this, [this] {
         outcome_->setText(helloText(*runner_->hello()));
         try_->setEnabled(true);
     });

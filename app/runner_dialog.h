@@ -10,7 +10,7 @@ class QPushButton;
 
 namespace fusescope {
 
-class RunnerProcess;
+class RunnerChild;
 
 class RunnerDialog : public QDialog {
     Q_OBJECT
@@ -23,7 +23,7 @@ private:
     QLineEdit* edit_;
     QLabel *found_, *outcome_;
     QPushButton* try_;
-    RunnerProcess* runner_;
+    RunnerChild* runner_;
 };
 
 } // namespace fusescope

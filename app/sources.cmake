@@ -11,7 +11,7 @@ set(FUSESCOPE_APP_SOURCES
     main_window_menus.cpp
     main_window_session.cpp
     runner_dialog.cpp
-    runner_process.cpp
+    runner_child.cpp
     screenshot.cpp
     session_file.cpp
     settings.cpp

@@ -3,6 +3,7 @@
 #include "app/cli/output.h"
 
 #include "core/analysis/analysis.h"
+#include "core/cost/calibration.h"
 #include "core/ipc/exit_codes.h"
 #include "core/report/layout_client.h"
 #include "core/report/report.h"
@@ -35,7 +36,8 @@ int runAnalyze(const AnalyzeArguments& arguments) {
     }
     Progress progress;
     std::vector<Error> unusable;
-    auto analysed = analyzeFiles(arguments.files, {arguments.device, arguments.step}, progress, nullptr, &unusable);
+    auto analysed = analyzeFiles(arguments.files, {arguments.device, arguments.step, calibrationFolder()}, progress,
+                                 nullptr, &unusable);
     if (!analysed) {
         if (unusable.empty()) complain(analysed.error().message());
         for (const Error& error : unusable) complain(error.message());
@@ -45,6 +47,8 @@ int runAnalyze(const AnalyzeArguments& arguments) {
     }
     const Analysis& analysis = **analysed;
     complainAboutInputs(analysis);
+    if (arguments.device.empty() && !analysis.device.origin.empty())
+        complain("figures of " + analysis.device.name + " are from its calibration, " + analysis.device.origin);
 
     int status = kExitOk;
     const auto write = [&](const std::string& target, const std::string& text) {

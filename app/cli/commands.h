@@ -18,10 +18,23 @@ struct GraphArguments {
     std::string file, trace;
     bool tree = false, nodes = false, summary = false, json = false; // none: tree
 };
+struct FuseArguments {
+    std::vector<std::string> files;
+    std::vector<std::string> regions;
+    std::string runner, device, step = "last", json;
+    int rounds = 20;
+    double time_limit_s = 60; // of one region
+};
+struct DeviceArguments {
+    std::string runner, json;
+    bool calibrate = false;
+};
 
 // What was wrong with inputs that could be used all the same: a line each on stderr, the details are in the JSON.
 void complainAboutInputs(const Analysis& analysis);
 [[nodiscard]] int runAnalyze(const AnalyzeArguments& arguments); // an ExitCode
 [[nodiscard]] int runGraph(const GraphArguments& arguments);
+[[nodiscard]] int runFuse(const FuseArguments& arguments);
+[[nodiscard]] int runDevice(const DeviceArguments& arguments);
 
 } // namespace fusescope::cli

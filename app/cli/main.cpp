@@ -47,9 +47,41 @@ int run(int argc, char** argv) {
     forms->add_flag("--json", graph_args.json, "Nodes, values and modules as JSON");
     forms->require_option(0, 1);
 
+    constexpr const char* kRunner = "Command that starts a runner, \"ssh gpu-box fusescope-runner\" (default: "
+                                    "FUSESCOPE_RUNNER, else fusescope-runner beside this program or on PATH)";
+    cli::FuseArguments fuse_args;
+    CLI::App* fuse = app.add_subcommand("fuse", "Run flagged regions on the GPU, as they are and fused");
+    fuse->add_option("files", fuse_args.files, "Traces and graphs in any order; the kind is read off the content");
+    fuse->add_option("--graph", graphs, "Model graph (.pt2)");
+    fuse->add_option("--trace", trace, "Profiler trace (.pt.trace.json, .json.gz)");
+    fuse->add_option("--region", fuse_args.regions,
+                     "Finding (rms_norm), one instance (rms_norm#3), layer.0, model, or all; several with commas")
+        ->required()
+        ->delimiter(',')
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    fuse->add_option("--runner", fuse_args.runner, kRunner);
+    fuse->add_option("--device", fuse_args.device,
+                     "GPU that predictions are for (default: the one named in the trace)");
+    fuse->add_option("--step", fuse_args.step, "ProfilerStep number or last")->capture_default_str();
+    fuse->add_option("--rounds", fuse_args.rounds, "Runs of each form that are timed")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    fuse->add_option("--time-limit", fuse_args.time_limit_s, "Seconds that one region may take")
+        ->check(CLI::Range(1.0, 3600.0))
+        ->capture_default_str();
+    fuse->add_option("--json", fuse_args.json, "Write the measurements as JSON; - is standard output");
+
+    cli::DeviceArguments device_args;
+    CLI::App* device = app.add_subcommand("device", "Say what the runner runs on, and measure it");
+    device->add_option("--runner", device_args.runner, kRunner);
+    device->add_flag("--calibrate", device_args.calibrate,
+                     "Measure copy bandwidth, matrix product and launch; kept for traces of this GPU");
+    device->add_option("--json", device_args.json, "Write a device file (as --device takes); - is standard output");
+
     const CLI::Validator some(
         [](std::string& text) { return std::string(text.empty() ? "a value that is not empty" : ""); }, "");
-    for (CLI::App* command : {analyze, graph})
+    for (CLI::App* command : {analyze, graph, fuse, device})
         for (CLI::Option* option : command->get_options())
             if (option->get_expected_max() > 0) option->check(some);
 
@@ -61,18 +93,22 @@ int run(int argc, char** argv) {
         return kExitUsage;
     }
     if (app.get_subcommands().empty()) {
-        std::fputs("fusescope-cli: expected a command, analyze or graph (--help lists them), found none\n", stderr);
+        std::fputs(
+            "fusescope-cli: expected a command, analyze, graph, fuse or device (--help lists them), found none\n",
+            stderr);
         return kExitUsage;
     }
     if (graph->parsed()) return cli::runGraph(graph_args);
-    analyze_args.files.insert(analyze_args.files.end(), graphs.begin(), graphs.end());
-    if (!trace.empty()) analyze_args.files.push_back(trace);
-    if (analyze_args.files.empty()) {
+    if (device->parsed()) return cli::runDevice(device_args);
+    std::vector<std::string>& files = fuse->parsed() ? fuse_args.files : analyze_args.files;
+    files.insert(files.end(), graphs.begin(), graphs.end());
+    if (!trace.empty()) files.push_back(trace);
+    if (files.empty()) {
         std::fputs("fusescope-cli: expected a trace or a model graph to analyse, found no file on the command line\n",
                    stderr);
         return kExitUsage;
     }
-    return cli::runAnalyze(analyze_args);
+    return fuse->parsed() ? cli::runFuse(fuse_args) : cli::runAnalyze(analyze_args);
 }
 
 } // namespace

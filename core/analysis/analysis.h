@@ -78,8 +78,9 @@ struct ModuleStats { // per module of Link::modules (or the graph's tree), every
 };
 
 struct AnalyzeOptions {
-    std::string device;        // "" = from the trace
-    std::string step = "last"; // number, "last" or "all"
+    std::string device;            // "" = from the trace
+    std::string step = "last";     // number, "last" or "all"
+    std::string calibrations = {}; // folder of calibrated devices (core/cost/calibration.h); "" = none is used
 };
 
 struct Analysis {

@@ -86,7 +86,7 @@ Result<std::shared_ptr<Analysis>> run(TracePtr trace, GraphPtr graph, const Anal
         if (!device) return device.error();
         a.device = std::move(*device);
     } else if (a.trace) {
-        a.device = deviceOfTrace(*a.trace);
+        a.device = deviceOfTrace(*a.trace, options.calibrations);
     } else {
         a.device = deviceOfTrace(TraceStore{}); // assumed, and named so
     }

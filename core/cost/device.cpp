@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 
 namespace fusescope {
 namespace {
@@ -86,9 +87,38 @@ Result<DeviceSpec> readDeviceFile(const std::string& path) {
     in.read(text.data(), static_cast<std::streamsize>(text.size()));
     if (!in && !text.empty())
         return Error{ErrorCode::Unreadable, "a device description", "a file that cannot be read", path};
-    const Result<DeviceFile> file = parseDeviceJson(text, path);
+    Result<DeviceFile> file = parseDeviceJson(text, path);
     if (!file) return file.error();
-    return file->spec;
+    DeviceSpec& spec = file->spec;
+    if (spec.source == DeviceSource::Calibrated) {
+        spec.origin = path;
+        const DeviceSpec* preset = presetOf(spec.name);
+        if (preset != nullptr && spec.fused.empty()) spec.fused = preset->fused; // a calibration measures none
+    }
+    return std::move(spec);
+}
+
+// The newest calibration of that GPU in the folder.
+std::optional<DeviceSpec> calibrationOf(const std::string& name, const std::string& folder) {
+    namespace fs = std::filesystem;
+    constexpr int kMostFiles = 1000;
+    std::optional<DeviceSpec> found;
+    fs::file_time_type newest;
+    std::error_code error;
+    int files = 0;
+    for (fs::directory_iterator at(folder, error), end; !error && at != end && files < kMostFiles;
+         at.increment(error)) {
+        std::error_code ignored;
+        if (at->path().extension() != ".json" || !at->is_regular_file(ignored)) continue;
+        ++files;
+        Result<DeviceSpec> spec = readDeviceFile(at->path().string());
+        if (!spec || spec->source != DeviceSource::Calibrated || wordsOf(spec->name) != wordsOf(name)) continue;
+        const fs::file_time_type written = fs::last_write_time(at->path(), ignored);
+        if (found && written <= newest) continue;
+        newest = written;
+        found = std::move(*spec);
+    }
+    return found;
 }
 
 // The GPU that most kernels of the trace ran on.
@@ -130,11 +160,13 @@ bool sameDevice(const DeviceSpec& a, const DeviceSpec& b) {
     return preset != nullptr && preset == presetOf(b.name);
 }
 
-DeviceSpec deviceOfTrace(const TraceStore& trace) {
+DeviceSpec deviceOfTrace(const TraceStore& trace, const std::string& calibrations) {
     const std::int32_t busiest = busiestDevice(trace);
     const TraceDevice* device = trace.devices.empty() ? nullptr : &trace.devices.front();
     for (const TraceDevice& candidate : trace.devices)
         if (candidate.id == busiest) device = &candidate;
+    if (device != nullptr && !calibrations.empty())
+        if (auto calibrated = calibrationOf(device->name, calibrations)) return *std::move(calibrated);
     if (device != nullptr)
         if (const DeviceSpec* preset = presetOf(device->name)) {
             DeviceSpec spec = *preset;

@@ -31,6 +31,7 @@ struct DeviceSpec {
     double launch_us = 4.0; // CPU cost of launching one kernel from eager PyTorch
     int sms = 0;
     double l2_bytes = 0;
+    std::string origin;            // Calibrated: the file it was read from; else ""
     std::vector<FusedCurve> fused; // this project's kernels, as measured on this GPU; empty where they were not
 
     // Ridge point for bf16 tensor cores, FLOP/byte. H100 SXM with 3.0 TB/s: 989e12 / 3.0e12 = 330.
@@ -47,7 +48,8 @@ struct DeviceSpec {
 [[nodiscard]] Result<DeviceSpec> deviceByName(std::string_view name_or_path);
 // Whether both names mean one GPU ("NVIDIA H200 (calibrated)" and "H200").
 [[nodiscard]] bool sameDevice(const DeviceSpec& a, const DeviceSpec& b);
-// From the trace's deviceProperties; Assumed (a generic H100) when it has none that we know.
-[[nodiscard]] DeviceSpec deviceOfTrace(const TraceStore& trace);
+// From the trace's deviceProperties; Assumed (a generic H100) when it has none that we know. calibrations: a folder of
+// calibrated devices; the newest of that very name comes before any preset ("" = none is looked for).
+[[nodiscard]] DeviceSpec deviceOfTrace(const TraceStore& trace, const std::string& calibrations = "");
 
 } // namespace fusescope

@@ -69,6 +69,7 @@ FusedTime fusedTime(const DeviceSpec& device, std::string_view pattern, bool bac
     }
     FusedTime time;
     time.borrowed = measured != &device;
+    time.measured_on = measured->name;
     const double ratio = time.borrowed ? measured->practicalBandwidth() / device.practicalBandwidth() : 1;
     const double nearest = nearestWidth(*curve, width);
     const auto ns = [&](double FusedPoint::*figure) {

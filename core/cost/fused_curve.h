@@ -32,6 +32,7 @@ struct FusedTime {
     double ns = 0;           // 0: no curve
     double framework_ns = 0; // PyTorch's own kernel; 0: there is none
     bool borrowed = false;   // measured on another GPU; what lies above a launch is scaled by the bandwidths
+    std::string measured_on; // name of the GPU
 };
 
 // Between the points of the nearest width, in logarithms of bytes; below the first point its time, above the last in

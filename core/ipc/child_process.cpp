@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ipc/child_process.h"
 
+#include "core/ipc/descriptor.h"
+
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -13,7 +14,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <system_error>
 
 extern char** environ; // NOLINT(readability-redundant-declaration)
 
@@ -21,63 +21,10 @@ namespace fusescope {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-std::string reason(int code) { return std::generic_category().message(code); }
-
-class Descriptor {
-public:
-    Descriptor() = default;
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() { close(); }
-    void set(int fd) { fd_ = fd; }
-    [[nodiscard]] int get() const { return fd_; }
-    [[nodiscard]] bool open() const { return fd_ >= 0; }
-    void close() {
-        if (fd_ >= 0) ::close(fd_);
-        fd_ = -1;
-    }
-
-private:
-    int fd_ = -1;
-};
-
-bool makePipe(Descriptor& read_end, Descriptor& write_end) {
-    std::array<int, 2> ends{};
-    if (pipe2(ends.data(), O_CLOEXEC) != 0) return false;
-    read_end.set(ends[0]);
-    write_end.set(ends[1]);
-    return true;
-}
-
-// Writing to a child that is gone must be an error here, not a signal that ends us. The signal is blocked in this
-// thread only, and one that arrived meanwhile is taken away.
-class WithoutSigpipe {
-public:
-    WithoutSigpipe() {
-        sigemptyset(&pipe_);
-        sigaddset(&pipe_, SIGPIPE);
-        sigset_t pending;
-        sigemptyset(&pending);
-        sigpending(&pending);
-        was_pending_ = sigismember(&pending, SIGPIPE) == 1;
-        pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
-    }
-    WithoutSigpipe(const WithoutSigpipe&) = delete;
-    WithoutSigpipe& operator=(const WithoutSigpipe&) = delete;
-    ~WithoutSigpipe() {
-        if (!was_pending_) {
-            const timespec none{0, 0};
-            while (sigtimedwait(&pipe_, nullptr, &none) == -1 && errno == EINTR) {
-            }
-        }
-        pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-    }
-
-private:
-    sigset_t pipe_{}, before_{};
-    bool was_pending_ = false;
-};
+using ipc::Descriptor;
+using ipc::makePipe;
+using ipc::reason;
+using ipc::WithoutSigpipe;
 
 class Child {
 public:

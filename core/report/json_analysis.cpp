@@ -102,6 +102,7 @@ void writeDevice(JsonWriter& w, const Analysis& a) {
     // Another GPU than `name`: findings and plan are scaled from it, steps and tables are as measured there.
     known(w, "measured_on", a.measured_on);
     known(w, "note", otherDeviceNote(a));
+    known(w, "calibration", d.origin);
     w.member("bandwidth_Bps", d.bandwidth_Bps);
     w.member("practical_bandwidth_Bps", d.practicalBandwidth());
     w.key("peak_flops").beginObject();

@@ -27,7 +27,8 @@ std::string deviceText(const DeviceSpec& device) {
     switch (device.source) {
     case DeviceSource::Trace: return name + " (named in the trace; figures from the preset)";
     case DeviceSource::Preset: return name + " (preset)";
-    case DeviceSource::Calibrated: return name + " (calibrated on this machine)";
+    case DeviceSource::Calibrated:
+        return name + " (calibrated" + (device.origin.empty() ? "" : ": " + device.origin) + ")";
     case DeviceSource::Assumed: break;
     }
     return name + " (assumed: the files name no device that is known)";

@@ -259,8 +259,18 @@ template <typename Function> Tensor withSharedHeads(Inputs in, Function function
 /// its gradients.
 Tensor withoutUnseeingRows(const Tensor& out, const Tensor& mask) { return out.mul(mask.any(-1, true)); }
 
+/// Measured on an H200 with cuDNN 9.19: with a head_dim of 128, lengths that 128 does not divide and heads outside
+/// tokens in memory, the gradient of q is off by 8 to 21%. With tokens outside heads it is right.
+Inputs forCudnnGradients(Inputs in) {
+    const auto uneven = [](const Tensor& t) { return holds((t.sym_size(2) % 128).sym_ne(0)); };
+    if (fixed(in.q.sym_size(3)) <= 96 || (!uneven(in.q) && !uneven(in.k))) return in;
+    for (Tensor* t : {&in.q, &in.k, &in.v})
+        if (t->sym_stride(1) > t->sym_stride(2)) *t = t->transpose(1, 2).contiguous().transpose(1, 2);
+    return in;
+}
+
 Tensor viaCudnn(const Inputs& given, bool gradient) {
-    const Inputs in = forFusedKernels(given);
+    const Inputs in = gradient ? forCudnnGradients(forFusedKernels(given)) : forFusedKernels(given);
     MaybeTensor bias;
     if (in.mask)
         bias = forLoads(additive(*in.mask, in.q, std::numeric_limits<at::Half>::lowest()), in.k.sym_size(2))

@@ -2,7 +2,7 @@
 // Runs a program as one .case file says and compares exit status, output and written files with what the file says.
 // tests/golden/README.md describes the format.
 //
-// golden_runner --program PROGRAM --samples FOLDER --data FOLDER CASE
+// golden_runner --program PROGRAM --samples FOLDER --data FOLDER --tools FOLDER CASE
 // FUSESCOPE_UPDATE_GOLDEN=1 writes the exit status and the exact sections of the case anew; refused under CI.
 
 #include <fcntl.h>
@@ -61,7 +61,7 @@ struct Case {
 };
 
 struct Folders {
-    std::string samples, data, work;
+    std::string samples, data, tools, work;
 };
 
 [[noreturn]] void die(const std::string& message) {
@@ -85,6 +85,7 @@ void replaceAll(std::string& text, std::string_view from, std::string_view to) {
 std::string expand(std::string text, const Folders& folders) {
     replaceAll(text, "${SAMPLES}", folders.samples);
     replaceAll(text, "${DATA}", folders.data);
+    replaceAll(text, "${TOOLS}", folders.tools);
     replaceAll(text, "${WORK}", folders.work);
     return text;
 }
@@ -94,6 +95,7 @@ std::string generalise(std::string text, const Folders& folders) {
     replaceAll(text, folders.work, "${WORK}");
     replaceAll(text, folders.samples, "${SAMPLES}");
     replaceAll(text, folders.data, "${DATA}");
+    replaceAll(text, folders.tools, "${TOOLS}");
     return text;
 }
 
@@ -329,11 +331,14 @@ int main(int argc, char** argv) {
             folders.samples = next();
         } else if (arg == "--data") {
             folders.data = next();
+        } else if (arg == "--tools") {
+            folders.tools = next();
         } else {
             case_name = arg;
         }
     }
-    if (program.empty() || case_name.empty()) die("usage: --program PROGRAM --samples FOLDER --data FOLDER CASE");
+    if (program.empty() || case_name.empty())
+        die("usage: --program PROGRAM --samples FOLDER --data FOLDER --tools FOLDER CASE");
     if (!fs::exists(program)) die("there is no program " + program);
 
     const bool updating = std::getenv("FUSESCOPE_UPDATE_GOLDEN") != nullptr;

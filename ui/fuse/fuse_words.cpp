@@ -2,7 +2,7 @@
 #include "ui/fuse/fuse_words.h"
 
 #include "core/base/format.h"
-#include "core/measured/verdicts.h"
+#include "core/ipc/fuse_verdict.h"
 #include "ui/base/paint.h"
 #include "ui/models/finding_model.h"
 
@@ -28,35 +28,37 @@ QString directionName(const Comparison& c) {
     return text(c.direction);
 }
 
-QString speedText(const Comparison& c) {
-    switch (verdictsOf(c).speed) {
-    case SpeedVerdict::Faster: return tr("%1 faster").arg(times(speedup(c)));
-    case SpeedVerdict::Slower: return tr("slower: %1").arg(times(speedup(c)));
-    case SpeedVerdict::Alike: break;
+double speedup(const Comparison& c) { return c.fused.us.median > 0 ? c.baseline.us.median / c.fused.us.median : 0; }
+
+QString speedWords(const FuseVerdict& v) {
+    switch (v.speed) {
+    case SpeedVerdict::Faster: return tr("%1 faster").arg(times(v.speedup));
+    case SpeedVerdict::Slower: return tr("slower: %1").arg(times(v.speedup));
+    case SpeedVerdict::NotFaster: return tr("no clear difference: the spreads overlap");
+    case SpeedVerdict::Unknown: break;
     }
-    return tr("no clear difference: the spreads overlap");
+    return tr("not told");
 }
 
-QString memoryText(const Comparison& c) {
+QString memoryWords(const Comparison& c, const FuseVerdict& v) {
     const QString before = text(formatBytes(c.baseline.peak_bytes)), after = text(formatBytes(c.fused.peak_bytes));
-    switch (verdictsOf(c).memory) {
+    switch (v.memory) {
     case MemoryVerdict::Less: return tr("less: %1 → %2").arg(before, after);
     case MemoryVerdict::More: return tr("more: %1 → %2").arg(before, after);
-    case MemoryVerdict::Alike: return tr("as much as now: %1").arg(after);
+    case MemoryVerdict::Same: return tr("as much as now: %1").arg(after);
     case MemoryVerdict::Unknown: break;
     }
     return tr("not told");
 }
 
-QString numbersText(const Comparison& c, const FuseResult& result) {
+QString numbersWords(const Comparison& c, const FuseVerdict& v, const FuseResult& result) {
     const auto error = [](double e) { return QString::number(e, 'e', 1); };
     const QString before = error(c.baseline.relative_error), after = error(c.fused.relative_error);
-    switch (verdictsOf(c).numbers) {
-    case NumbersVerdict::SameBits: return tr("the same bits as now");
-    case NumbersVerdict::MoreExact: return tr("more exact: error against fp64 %1 → %2").arg(before, after);
-    case NumbersVerdict::AsExact: return tr("as exact as now: error against fp64 %1 → %2").arg(before, after);
-    case NumbersVerdict::LessExact: return tr("less exact: error against fp64 %1 → %2").arg(before, after);
-    case NumbersVerdict::Unknown: break;
+    switch (v.numerics) {
+    case NumericsVerdict::Bitwise: return tr("the same bits as now");
+    case NumericsVerdict::AsExact: return tr("as exact as now: error against fp64 %1 → %2").arg(before, after);
+    case NumericsVerdict::LessExact: return tr("less exact: error against fp64 %1 → %2").arg(before, after);
+    case NumericsVerdict::Unknown: break;
     }
     return result.fp64_note.empty()
                ? tr("not told")
@@ -258,10 +260,11 @@ QString measuredHtml(const MeasuredFinding& f, Theme theme) {
         out += QStringLiteral("</table>");
         for (const Comparison& direction : m.result.directions) {
             if (!direction.has_fused) continue;
-            out +=
-                para(tr("<b>%1.</b> Speed: %2. Memory: %3. Numbers: %4.")
-                         .arg(directionName(direction), speedText(direction).toHtmlEscaped(),
-                              memoryText(direction).toHtmlEscaped(), numbersText(direction, m.result).toHtmlEscaped()));
+            const FuseVerdict v = judge(direction, m.result.fp64_note.empty());
+            out += para(tr("<b>%1.</b> Speed: %2. Memory: %3. Numbers: %4.")
+                            .arg(directionName(direction), speedWords(v).toHtmlEscaped(),
+                                 memoryWords(direction, v).toHtmlEscaped(),
+                                 numbersWords(direction, v, m.result).toHtmlEscaped()));
         }
         if (!m.note.empty()) out += para(text(m.note).toHtmlEscaped());
     }
@@ -275,12 +278,14 @@ QStringList measuredMarkdown(const MeasuredFinding& f) {
     for (const MeasuredClass* c : measuredClasses(f)) {
         const MeasuredResult& m = *c->result;
         lines << whenText(m) + (m.shape.empty() ? QString() : QStringLiteral(" · ") + text(m.shape));
-        for (const Comparison& direction : m.result.directions)
-            if (direction.has_fused)
-                lines << tr("%1: %2 → %3; speed %4; memory %5; numbers %6")
-                             .arg(directionName(direction), time(direction.baseline.us.median),
-                                  time(direction.fused.us.median), speedText(direction), memoryText(direction),
-                                  numbersText(direction, m.result));
+        for (const Comparison& direction : m.result.directions) {
+            if (!direction.has_fused) continue;
+            const FuseVerdict v = judge(direction, m.result.fp64_note.empty());
+            lines << tr("%1: %2 → %3; speed %4; memory %5; numbers %6")
+                         .arg(directionName(direction), time(direction.baseline.us.median),
+                              time(direction.fused.us.median), speedWords(v), memoryWords(direction, v),
+                              numbersWords(direction, v, m.result));
+        }
         if (const QString words = caveat(*c); !words.isEmpty()) lines << words;
     }
     return lines;

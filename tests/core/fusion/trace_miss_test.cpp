@@ -86,7 +86,7 @@ TEST(TraceMiss, WithoutShapesTheOrderTells) {
     const auto findings = findFusions(step.input(DeviceSpec{}));
     ASSERT_EQ(findings.size(), 1U);
     EXPECT_EQ(findings[0].time_ns, 40000);
-    EXPECT_NEAR(findings[0].saving_ns.expected, 0.9 * 35000, 1);
+    EXPECT_NEAR(findings[0].saving_ns.expected, 0.95 * 35000, 1);
     ASSERT_GE(findings[0].reasons.size(), 2U); // how often and how long, then how it was predicted
     EXPECT_EQ(findings[0].reasons[0].find("8 kernels, 40.0 µs"), 0U) << findings[0].reasons[0];
     EXPECT_EQ(findings[0].reasons[1].find("Shapes were not recorded"), 0U) << findings[0].reasons[1];

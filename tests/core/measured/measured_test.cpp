@@ -2,7 +2,6 @@
 // Every number is worked out by hand, beside it.
 #include "core/measured/measured.h"
 #include "core/measured/moves.h"
-#include "core/measured/verdicts.h"
 
 #include <gtest/gtest.h>
 
@@ -220,35 +219,6 @@ TEST(Moves, FromTheRegionAsRunToItsFusedForm) {
     set.set(measured(a, 0, {comparison("forward", 90, 20)}));
     EXPECT_DOUBLE_EQ(rooflineMoves(a, set)[0].ai_fused, 2);       // 160 over 80
     EXPECT_DOUBLE_EQ(rooflineMoves(a, set)[0].flops_fused, 8e12); // 160e6 in 20 us
-}
-
-TEST(Verdicts, SpeedMemoryAndNumbersApart) {
-    Comparison c = comparison("forward", 90, 30);
-    c.baseline.peak_bytes = 100;
-    c.fused.peak_bytes = 101;
-    c.baseline.relative_error = 4e-3;
-    c.fused.relative_error = 2e-3;
-    Verdicts v = verdictsOf(c);
-    EXPECT_EQ(v.speed, SpeedVerdict::Faster);
-    EXPECT_EQ(v.memory, MemoryVerdict::Alike);
-    EXPECT_EQ(v.numbers, NumbersVerdict::MoreExact);
-    EXPECT_DOUBLE_EQ(speedup(c), 3);
-    c.fused.us.p90 = 95;
-    c.fused.peak_bytes = 50;
-    c.fused.relative_error = 4.4e-3;
-    v = verdictsOf(c);
-    EXPECT_EQ(v.speed, SpeedVerdict::Alike);
-    EXPECT_EQ(v.memory, MemoryVerdict::Less);
-    EXPECT_EQ(v.numbers, NumbersVerdict::AsExact);
-    c.fused.us = {200, 190, 210};
-    c.fused.peak_bytes = 150;
-    c.fused.relative_error = 6e-3;
-    v = verdictsOf(c);
-    EXPECT_EQ(v.speed, SpeedVerdict::Slower);
-    EXPECT_EQ(v.memory, MemoryVerdict::More);
-    EXPECT_EQ(v.numbers, NumbersVerdict::LessExact);
-    c.fused.bitwise = true;
-    EXPECT_EQ(verdictsOf(c).numbers, NumbersVerdict::SameBits);
 }
 
 } // namespace

@@ -19,7 +19,7 @@
 
 namespace fusescope {
 
-class RunnerProcess : public FuseRunner {
+class RunnerChild : public FuseRunner {
     Q_OBJECT
 public:
     struct Limits { // ms
@@ -28,8 +28,8 @@ public:
         int cancel = 10'000;             // then it is ended
         qint64 flood = qint64{16} << 20; // bytes for one request
     };
-    explicit RunnerProcess(QObject* parent = nullptr);
-    ~RunnerProcess() override;
+    explicit RunnerChild(QObject* parent = nullptr);
+    ~RunnerChild() override;
 
     // "" finds one: FUSESCOPE_RUNNER, else fusescope-runner beside this program, else on PATH.
     void setCommand(const QString& command);

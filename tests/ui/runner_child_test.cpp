@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The window's side of the runner's protocol, against a runner that keeps it or breaks it.
-#include "app/runner_process.h"
+#include "app/runner_child.h"
 
 #include <QElapsedTimer>
 #include <QFile>
@@ -41,7 +41,7 @@ QString scripted(const char* mode, int ms = 20) {
 // Collects answers by request.
 class Listener : public QObject {
 public:
-    explicit Listener(RunnerProcess* runner) {
+    explicit Listener(RunnerChild* runner) {
         connect(runner, &FuseRunner::measured, this, [this](qint64 id, const FuseResult& r) { results[id] = r; });
         connect(runner, &FuseRunner::failed, this, [this](qint64 id, const RunnerError& e) {
             ++answers[id];
@@ -61,12 +61,12 @@ constexpr int kWaitMs = 20'000;
 
 } // namespace
 
-class RunnerProcessTest : public QObject {
+class RunnerChildTest : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
     void init() {
-        runner_ = std::make_unique<RunnerProcess>();
+        runner_ = std::make_unique<RunnerChild>();
         runner_->setLimits({1500, 1500, 300, 1 << 20});
         heard_ = std::make_unique<Listener>(runner_.get());
     }
@@ -221,11 +221,11 @@ private Q_SLOTS:
     }
 
     void whereARunnerIsFound() {
-        QCOMPARE(RunnerProcess::commandOf(QStringLiteral("ssh gpu-box \"my runner\" -v")),
+        QCOMPARE(RunnerChild::commandOf(QStringLiteral("ssh gpu-box \"my runner\" -v")),
                  (QStringList{QStringLiteral("ssh"), QStringLiteral("gpu-box"), QStringLiteral("my runner"),
                               QStringLiteral("-v")}));
         qputenv("FUSESCOPE_RUNNER", "/opt/runner --here");
-        QCOMPARE(RunnerProcess::commandOf({}), (QStringList{QStringLiteral("/opt/runner"), QStringLiteral("--here")}));
+        QCOMPARE(RunnerChild::commandOf({}), (QStringList{QStringLiteral("/opt/runner"), QStringLiteral("--here")}));
         qunsetenv("FUSESCOPE_RUNNER");
     }
 
@@ -234,11 +234,11 @@ private:
     bool wait(qint64 id) {
         return QTest::qWaitFor([&] { return heard_->has(id); }, kWaitMs);
     }
-    std::unique_ptr<RunnerProcess> runner_;
+    std::unique_ptr<RunnerChild> runner_;
     std::unique_ptr<Listener> heard_;
 };
 
 } // namespace fusescope
 
-QTEST_MAIN(fusescope::RunnerProcessTest)
-#include "runner_process_test.moc"
+QTEST_MAIN(fusescope::RunnerChildTest)
+#include "runner_child_test.moc"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/runner_process.h"
+#include "app/runner_child.h"
 
 #include "ui/base/paint.h"
 
@@ -23,7 +23,7 @@ constexpr auto kMostLine = static_cast<qsizetype>(kMaxRunnerLine);
 
 } // namespace
 
-RunnerProcess::RunnerProcess(QObject* parent) : FuseRunner(parent), command_(commandOf({})) {
+RunnerChild::RunnerChild(QObject* parent) : FuseRunner(parent), command_(commandOf({})) {
     clock_.setSingleShot(true);
     connect(&clock_, &QTimer::timeout, this, [this] {
         if (state_ == State::Greeting)
@@ -35,7 +35,7 @@ RunnerProcess::RunnerProcess(QObject* parent) : FuseRunner(parent), command_(com
     });
 }
 
-RunnerProcess::~RunnerProcess() {
+RunnerChild::~RunnerChild() {
     if (process_ != nullptr) process_->closeWriteChannel();
     const QList<QProcess*> all = findChildren<QProcess*>(); // also those that were given up a moment ago
     for (QProcess* one : all) {
@@ -46,10 +46,10 @@ RunnerProcess::~RunnerProcess() {
         if (one->state() != QProcess::NotRunning) one->waitForFinished(kEndMs);
 }
 
-QStringList RunnerProcess::commandOf(const QString& setting) {
+QStringList RunnerChild::commandOf(const QString& setting) {
     for (const QString& words : {setting, qEnvironmentVariable("FUSESCOPE_RUNNER")})
         if (!words.trimmed().isEmpty()) {
-            const QStringList parts = QProcess::splitCommand(words.trimmed());
+            QStringList parts = QProcess::splitCommand(words.trimmed());
             if (!parts.isEmpty()) return parts;
         }
     const QString name = QStringLiteral("fusescope-runner");
@@ -59,7 +59,7 @@ QStringList RunnerProcess::commandOf(const QString& setting) {
     return found.isEmpty() ? QStringList() : QStringList(found);
 }
 
-void RunnerProcess::setCommand(const QString& command) {
+void RunnerChild::setCommand(const QString& command) {
     const QStringList parts = commandOf(command);
     if (parts == command_) return;
     command_ = parts;
@@ -68,18 +68,18 @@ void RunnerProcess::setCommand(const QString& command) {
     Q_EMIT changed();
 }
 
-QString RunnerProcess::commandText() const { return command_.join(QLatin1Char(' ')); }
-QString RunnerProcess::lastWords() const { return QString::fromUtf8(err_).trimmed(); }
-qint64 RunnerProcess::processId() const { return process_ != nullptr ? process_->processId() : 0; }
+QString RunnerChild::commandText() const { return command_.join(QLatin1Char(' ')); }
+QString RunnerChild::lastWords() const { return QString::fromUtf8(err_).trimmed(); }
+qint64 RunnerChild::processId() const { return process_ != nullptr ? process_->processId() : 0; }
 
-qint64 RunnerProcess::measure(const Region& region) {
+qint64 RunnerChild::measure(const Region& region) {
     FuseRequest request;
     request.region = region;
     return enqueue(std::move(request));
 }
-qint64 RunnerProcess::askDevice() { return enqueue(DeviceRequest{}); }
+qint64 RunnerChild::askDevice() { return enqueue(DeviceRequest{}); }
 
-qint64 RunnerProcess::enqueue(RunnerCall call) {
+qint64 RunnerChild::enqueue(RunnerCall call) {
     const qint64 id = ++last_id_;
     const auto fail = [this, id](const char* code, const QString& message) {
         QTimer::singleShot(0, this, [this, id, code, message] { answerFailed(id, code, message); });
@@ -94,11 +94,11 @@ qint64 RunnerProcess::enqueue(RunnerCall call) {
         return id;
     }
     queue_.push_back({id, std::move(*line)});
-    QTimer::singleShot(0, this, &RunnerProcess::work);
+    QTimer::singleShot(0, this, &RunnerChild::work);
     return id;
 }
 
-void RunnerProcess::work() {
+void RunnerChild::work() {
     if (queue_.empty() || sent_) return;
     if (state_ == State::Off) start();
     if (state_ != State::Ready) return;
@@ -109,7 +109,7 @@ void RunnerProcess::work() {
     clock_.start(limits_.answer);
 }
 
-void RunnerProcess::start() {
+void RunnerChild::start() {
     out_.clear();
     err_.clear();
     received_ = 0;
@@ -117,12 +117,12 @@ void RunnerProcess::start() {
     state_ = State::Greeting;
     process_ = new QProcess(this);
     process_->setProcessChannelMode(QProcess::SeparateChannels);
-    connect(process_, &QProcess::readyReadStandardOutput, this, &RunnerProcess::readOut);
+    connect(process_, &QProcess::readyReadStandardOutput, this, &RunnerChild::readOut);
     connect(process_, &QProcess::readyReadStandardError, this, [this] {
         err_ += process_->readAllStandardError();
         if (err_.size() > kMostWords) err_.remove(0, err_.size() - kMostWords);
     });
-    connect(process_, &QProcess::finished, this, &RunnerProcess::onFinished);
+    connect(process_, &QProcess::finished, this, &RunnerChild::onFinished);
     connect(process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
         if (error == QProcess::FailedToStart)
             drop(runner_error::kNone, tr("%1: %2.").arg(commandText(), process_->errorString()), true);
@@ -132,7 +132,7 @@ void RunnerProcess::start() {
     process_->start(command_.front(), command_.mid(1));
 }
 
-void RunnerProcess::readOut() {
+void RunnerChild::readOut() {
     const QByteArray more = process_->readAllStandardOutput();
     received_ += more.size();
     out_ += more;
@@ -151,7 +151,7 @@ void RunnerProcess::readOut() {
         drop(runner_error::kFlood, tr("It wrote more than %1 bytes for one request.").arg(limits_.flood));
 }
 
-void RunnerProcess::takeLine(const QByteArray& line) {
+void RunnerChild::takeLine(const QByteArray& line) {
     const std::string_view words(line.constData(), static_cast<std::size_t>(line.size()));
     if (state_ == State::Greeting) {
         const bool object = line.trimmed().startsWith('{');
@@ -183,7 +183,7 @@ void RunnerProcess::takeLine(const QByteArray& line) {
     takeAnswer(*answer);
 }
 
-void RunnerProcess::takeAnswer(const RunnerAnswer& answer) {
+void RunnerChild::takeAnswer(const RunnerAnswer& answer) {
     // Late answers are nobody's. An error of no request is about a line that it could not read: the one on its way.
     const bool current = sent_ && !queue_.empty() && answer.id == queue_.front().id;
     if (const auto* error = std::get_if<RunnerError>(&answer.event)) {
@@ -216,14 +216,14 @@ void RunnerProcess::takeAnswer(const RunnerAnswer& answer) {
     }
 }
 
-void RunnerProcess::finish() {
+void RunnerChild::finish() {
     clock_.stop();
     sent_ = cancelling_ = false;
     if (!queue_.empty()) queue_.pop_front();
-    QTimer::singleShot(0, this, &RunnerProcess::work);
+    QTimer::singleShot(0, this, &RunnerChild::work);
 }
 
-void RunnerProcess::onFinished(int status, QProcess::ExitStatus how) {
+void RunnerChild::onFinished(int status, QProcess::ExitStatus how) {
     if (process_ == nullptr) return;
     const QProcess* const now = process_;
     readOut(); // its last answer
@@ -239,7 +239,7 @@ void RunnerProcess::onFinished(int status, QProcess::ExitStatus how) {
     drop(cancelling_ ? runner_error::kCancelled : runner_error::kCrashed, message, greeting);
 }
 
-void RunnerProcess::forgetProcess() {
+void RunnerChild::forgetProcess() {
     clock_.stop();
     state_ = State::Off;
     out_.clear();
@@ -256,7 +256,7 @@ void RunnerProcess::forgetProcess() {
         QTimer::singleShot(kEndMs, old, &QProcess::kill);
 }
 
-void RunnerProcess::drop(const char* code, const QString& message, bool all) {
+void RunnerChild::drop(const char* code, const QString& message, bool all) {
     if (process_ != nullptr) {
         QProcess* const gone = process_;
         forgetProcess();
@@ -275,17 +275,17 @@ void RunnerProcess::drop(const char* code, const QString& message, bool all) {
     sent_ = cancelling_ = false;
     if (idle && code == std::string_view(runner_error::kCrashed) && answered.empty()) return; // nobody waited for it
     for (const Request& request : answered) answerFailed(request.id, code, message);
-    if (!queue_.empty()) QTimer::singleShot(0, this, &RunnerProcess::work);
+    if (!queue_.empty()) QTimer::singleShot(0, this, &RunnerChild::work);
 }
 
-void RunnerProcess::answerFailed(qint64 id, const char* code, const QString& message) {
+void RunnerChild::answerFailed(qint64 id, const char* code, const QString& message) {
     RunnerError error;
     error.code = code;
     error.message = message.toStdString();
     Q_EMIT failed(id, error);
 }
 
-void RunnerProcess::cancel(qint64 id) {
+void RunnerChild::cancel(qint64 id) {
     const auto at = std::find_if(queue_.begin(), queue_.end(), [id](const Request& r) { return r.id == id; });
     if (at == queue_.end()) return;
     if (at != queue_.begin() || !sent_) {

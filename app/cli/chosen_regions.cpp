@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/chosen_regions.h"
+
+#include "core/graph/module_path.h"
+#include "core/region/build.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace fusescope::cli {
+namespace {
+
+void add(Range& to, const Range& more) {
+    to.low += more.low;
+    to.expected += more.expected;
+    to.high += more.high;
+}
+
+ChosenRegion ofInstances(const Analysis& analysis, const Finding& finding, std::vector<std::size_t> members) {
+    ChosenRegion chosen;
+    MeasuredRegion& about = chosen.about;
+    const std::size_t first = members.front();
+    about.finding = finding.id;
+    about.pattern = idOf(finding.pattern);
+    about.region = finding.id + (first == 0 ? "" : "#" + std::to_string(first));
+    about.title = catalogEntry(finding.pattern).title;
+    about.shape = finding.instances[first].shape;
+    about.instances = static_cast<double>(members.size());
+    about.predicted = true;
+    for (const std::size_t member : members) {
+        const Instance& instance = finding.instances[member];
+        add(about.predicted_saving_ns, instance.saving_ns);
+        if (instance.from_trace && !finding.time_estimated)
+            about.time_ns += instance.forward_ns + instance.backward_ns + instance.idle_ns;
+    }
+    about.members = std::move(members);
+    Result<Region> region = regionOfInstance(analysis, finding, first);
+    if (!region) {
+        about.error_code = "no_region";
+        about.error = region.error().message();
+        return chosen;
+    }
+    chosen.region = std::move(*region);
+    return chosen;
+}
+
+std::vector<ChosenRegion> ofFinding(const Analysis& analysis, const Finding& finding) {
+    std::vector<ChosenRegion> out;
+    for (RegionClass& one : distinctInstances(analysis, finding))
+        out.push_back(ofInstances(analysis, finding, std::move(one.members)));
+    return out;
+}
+
+// "layer.3" -> the module "model.layers.3"; the shortest, where several are called so.
+std::string layerPath(const ModuleTree& tree, std::string_view number) {
+    const std::string end = "layers." + std::string(number);
+    std::string found;
+    for (const Module& module : tree.modules) {
+        const std::string& path = module.path;
+        const bool ends = path == end || (path.size() > end.size() && path.ends_with("." + end));
+        if (ends && (found.empty() || path.size() < found.size())) found = path;
+    }
+    return found;
+}
+
+// What the plan saves inside the modules.
+void predictModule(const Analysis& analysis, const std::vector<ModuleId>& modules, MeasuredRegion& about) {
+    const ModelGraph& graph = *analysis.graph;
+    const auto inside = [&](const Instance& instance) {
+        return !instance.nodes.empty() && std::any_of(modules.begin(), modules.end(), [&](ModuleId module) {
+            return std::all_of(instance.nodes.begin(), instance.nodes.end(),
+                               [&](NodeId node) { return graph.modules.contains(module, graph.ops.at(node).module); });
+        });
+    };
+    for (const PlanPart& part : analysis.plan.parts)
+        for (const Finding& finding : analysis.findings)
+            if (finding.id == part.finding)
+                for (const std::uint32_t i : part.instances)
+                    if (inside(finding.instances[i])) {
+                        add(about.predicted_saving_ns, finding.instances[i].saving_ns);
+                        about.predicted = true;
+                    }
+    if (!analysis.link.modules_from_graph) return;
+    for (const ModuleId module : modules)
+        if (module.index() < analysis.modules.size())
+            about.time_ns += analysis.modules[module.index()].forward_ns + analysis.modules[module.index()].backward_ns;
+}
+
+Result<std::vector<ChosenRegion>> ofModule(const Analysis& analysis, const std::string& path) {
+    ChosenRegion chosen;
+    Result<Region> region = regionOfModule(analysis, path, analysis.plan.findings);
+    if (!region) return std::move(region).error();
+    chosen.region = std::move(*region);
+    MeasuredRegion& about = chosen.about;
+    about.region = chosen.region.id;
+    about.pattern = chosen.region.pattern;
+    about.title = chosen.region.title;
+    const ModuleTree& tree = analysis.graph->modules;
+    std::vector<ModuleId> modules{tree.find(path)};
+    for (const FoldGroup& fold : tree.folds) // identical layers: one stands for all
+        if (std::find(fold.members.begin(), fold.members.end(), modules.front()) != fold.members.end()) {
+            modules = fold.members;
+            break;
+        }
+    if (!modules.front().valid()) return std::vector<ChosenRegion>{std::move(chosen)};
+    about.instances = static_cast<double>(modules.size());
+    predictModule(analysis, modules, about);
+    return std::vector<ChosenRegion>{std::move(chosen)};
+}
+
+std::string knownIds(const Analysis& analysis) {
+    std::string text;
+    for (const Finding& finding : analysis.findings) text += finding.id + ", ";
+    if (analysis.graph) text += "layer.0, model, ";
+    return text + "all";
+}
+
+} // namespace
+
+Result<std::vector<ChosenRegion>> chooseRegions(const Analysis& analysis, const std::string& id) {
+    if (id == "all") {
+        std::vector<ChosenRegion> all;
+        for (const Finding& finding : analysis.findings)
+            if (finding.state != FusionState::Fused)
+                for (ChosenRegion& one : ofFinding(analysis, finding)) all.push_back(std::move(one));
+        return all;
+    }
+    const std::size_t hash = id.find('#');
+    for (const Finding& finding : analysis.findings) {
+        if (finding.id != id.substr(0, hash)) continue;
+        if (hash == std::string::npos) return ofFinding(analysis, finding);
+        std::size_t index = 0;
+        const char *begin = id.data() + hash + 1, *end = id.data() + id.size();
+        const auto [stop, code] = std::from_chars(begin, end, index);
+        if (code != std::errc{} || stop != end || index >= finding.instances.size())
+            return Error{ErrorCode::NotFound,
+                         finding.id + "#0 to " + finding.id + "#" + std::to_string(finding.instances.size() - 1),
+                         "'" + id + "'", "region"};
+        return std::vector<ChosenRegion>{ofInstances(analysis, finding, {index})};
+    }
+    const bool layer = id.starts_with("layer.");
+    if (!analysis.graph && (id == "model" || layer))
+        return Error{ErrorCode::Unsupported, "a model graph (--graph), whose nodes a layer is made of", "a trace alone",
+                     "region " + id};
+    if (analysis.graph) {
+        if (id == "model") return ofModule(analysis, "");
+        const std::string path = layer ? layerPath(analysis.graph->modules, std::string_view(id).substr(6))
+                                       : id.substr(id.starts_with("module.") ? 7 : 0);
+        if (!path.empty() && analysis.graph->modules.find(path).valid()) return ofModule(analysis, path);
+    }
+    return Error{ErrorCode::NotFound, "a region among " + knownIds(analysis), "'" + id + "'", "region"};
+}
+
+} // namespace fusescope::cli

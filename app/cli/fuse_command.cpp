@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/chosen_regions.h"
+#include "app/cli/commands.h"
+#include "app/cli/output.h"
+#include "app/cli/runner_session.h"
+
+#include "core/cost/calibration.h"
+#include "core/ipc/exit_codes.h"
+#include "core/report/fuse_report.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fusescope::cli {
+namespace {
+
+constexpr int kMostStarts = 4; // a runner that dies is started again for the next region, so often
+constexpr double kMargin = 30; // seconds beyond the region's own limit: loading, what cannot be stopped
+
+// kExitOk, or the status of what was wrong, said on stderr.
+int analyseInputs(const FuseArguments& arguments, AnalysisPtr& out) {
+    Progress progress;
+    std::vector<Error> unusable;
+    auto analysed = analyzeFiles(arguments.files, {arguments.device, arguments.step, calibrationFolder()}, progress,
+                                 nullptr, &unusable);
+    if (!analysed) {
+        if (unusable.empty()) complain(analysed.error().message());
+        for (const Error& error : unusable) complain(error.message());
+        const bool option = analysed.error().expected.find("a step among") == 0;
+        return option ? kExitUsage : kExitNoInput;
+    }
+    out = *analysed;
+    complainAboutInputs(*out);
+    return kExitOk;
+}
+
+int chooseAll(const Analysis& analysis, const std::vector<std::string>& ids, std::vector<ChosenRegion>& out) {
+    for (const std::string& id : ids) {
+        auto chosen = chooseRegions(analysis, id);
+        if (!chosen) {
+            complain(chosen.error().message());
+            return chosen.error().code == ErrorCode::NotFound ? kExitUsage : kExitNoInput;
+        }
+        for (ChosenRegion& one : *chosen) {
+            const bool twice = std::any_of(out.begin(), out.end(), [&](const ChosenRegion& other) {
+                return other.about.region == one.about.region && other.about.members == one.about.members;
+            });
+            if (!twice) out.push_back(std::move(one));
+        }
+    }
+    if (out.empty()) {
+        complain("expected a finding that can be fused, found none");
+        return kExitNoInput;
+    }
+    const bool any = std::any_of(out.begin(), out.end(), [](const auto& one) { return one.about.error.empty(); });
+    if (any) return kExitOk;
+    for (const ChosenRegion& one : out) complain(one.about.region + ": " + one.about.error);
+    return kExitNoInput;
+}
+
+class Measuring {
+public:
+    Measuring(const FuseArguments& arguments, const Analysis& analysis)
+        : arguments_(arguments), analysis_(analysis), session_(arguments.runner) {}
+
+    // Fills the report; false when the runner failed.
+    bool run(std::vector<ChosenRegion>& chosen, FuseReport& report);
+
+private:
+    bool begin(FuseReport& report);
+    void take(RunnerSession::Answer& answer, const Region& region, MeasuredRegion& about);
+
+    const FuseArguments& arguments_;
+    const Analysis& analysis_;
+    RunnerSession session_;
+    int starts_ = 0;
+    bool failed_ = false;
+};
+
+bool Measuring::begin(FuseReport& report) {
+    ++starts_;
+    if (const Status started = session_.start(arguments_.time_limit_s + kMargin); !started) {
+        failed_ = true;
+        if (!RunnerSession::interrupted()) complain(started.error().message());
+        return false;
+    }
+    const RunnerHello& hello = session_.hello();
+    if (starts_ == 1 && hello.build != FUSESCOPE_VERSION)
+        complain("the runner is of FuseScope " + hello.build + ", this program of " FUSESCOPE_VERSION);
+    report.hello = hello;
+    report.answered = true;
+    if (hello.gpus.empty()) return true;
+    DeviceSpec gpu;
+    gpu.name = hello.gpus.front().name;
+    report.same_device = analysis_.device.source != DeviceSource::Assumed && sameDevice(analysis_.device, gpu);
+    if (report.same_device)
+        report.matmul_flops = analysis_.device.matmul_bf16;
+    else if (const auto preset = deviceByName(gpu.name))
+        report.matmul_flops = preset->matmul_bf16;
+    return true;
+}
+
+void Measuring::take(RunnerSession::Answer& answer, const Region& region, MeasuredRegion& about) {
+    about.reason = region.reason;
+    about.title = region.title;
+    about.fused_bytes = region.fused_bytes;
+    about.fused_backward_bytes = region.fused_backward_bytes;
+    about.fused_flops = region.fused_flops;
+    about.fused_backward_flops = region.fused_backward_flops;
+    const auto failed = [&](std::string code, std::string message) {
+        about.error_code = std::move(code);
+        about.error = std::move(message);
+        complain(about.region + ": " + about.error);
+    };
+    if (answer.result) {
+        if (auto* result = std::get_if<FuseResult>(&*answer.result))
+            about.result = std::move(*result);
+        else
+            failed("internal", "expected a measurement, found another kind of result");
+    } else if (answer.refused) {
+        failed_ = failed_ || answer.refused->fatal;
+        failed(answer.refused->code, answer.refused->code + ": " + answer.refused->message);
+    } else if (answer.failed) {
+        failed_ = true;
+        failed("runner", answer.failed->message());
+    }
+}
+
+bool Measuring::run(std::vector<ChosenRegion>& chosen, FuseReport& report) {
+    for (std::size_t i = 0; i < chosen.size() && !RunnerSession::interrupted(); ++i) {
+        ChosenRegion& one = chosen[i];
+        if (one.about.error.empty()) {
+            if (!session_.alive() && (starts_ >= kMostStarts || !begin(report))) {
+                if (!report.answered) return false;
+                one.about.error_code = "runner";
+                one.about.error = "not measured: the runner failed before";
+                report.regions.push_back(std::move(one.about));
+                continue;
+            }
+            FuseRequest request;
+            request.region = one.region;
+            request.rounds = arguments_.rounds;
+            request.time_limit_s = arguments_.time_limit_s;
+            const std::string what =
+                "[" + std::to_string(i + 1) + "/" + std::to_string(chosen.size()) + "] " + one.about.region;
+            auto answer = session_.ask(std::move(request), arguments_.time_limit_s + kMargin, what);
+            if (RunnerSession::interrupted() && !answer.result) break;
+            take(answer, one.region, one.about);
+        }
+        report.regions.push_back(std::move(one.about));
+    }
+    return !failed_;
+}
+
+} // namespace
+
+int runFuse(const FuseArguments& arguments) {
+    if (!arguments.device.empty())
+        if (const auto device = deviceByName(arguments.device); !device) {
+            complain(device.error().message());
+            return kExitUsage;
+        }
+    std::vector<std::string> inputs = arguments.files;
+    inputs.push_back(arguments.device);
+    if (const Status apart = checkTargets(inputs, {arguments.json}); !apart) {
+        complain(apart.error().message());
+        return kExitUsage;
+    }
+    AnalysisPtr analysis;
+    if (const int status = analyseInputs(arguments, analysis); status != kExitOk) return status;
+    std::vector<ChosenRegion> chosen;
+    if (const int status = chooseAll(*analysis, arguments.regions, chosen); status != kExitOk) return status;
+
+    FuseReport report;
+    report.predicted_for = analysis->device.name;
+    report.traced = analysis->trace != nullptr;
+    const bool went_well = Measuring(arguments, *analysis).run(chosen, report);
+    if (!report.answered) return RunnerSession::interrupted() ? kExitInterrupted : kExitRunnerFailed;
+
+    const bool any = std::any_of(report.regions.begin(), report.regions.end(),
+                                 [](const MeasuredRegion& one) { return one.result.has_value(); });
+    int status = went_well && any ? kExitOk : kExitRunnerFailed;
+    if (RunnerSession::interrupted()) status = kExitInterrupted;
+    if (status == kExitInterrupted && !any) return status;
+    const auto write = [&](const std::string& target, const std::string& text) {
+        if (const Status written = writeResult(target, text); !written) {
+            complain(written.error().message());
+            status = kExitUsage;
+        }
+    };
+    if (!arguments.json.empty()) write(arguments.json, fuseJson(report, *analysis));
+    if (arguments.json != "-" && any) write("-", fuseTable(report, *analysis));
+    return status;
+}
+
+} // namespace fusescope::cli

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A runner for one command: started when first asked, started again after it died, its progress on a terminal's stderr,
+// Ctrl-C cancels what it does.
+#pragma once
+
+#include "core/ipc/runner_client.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace fusescope::cli {
+
+constexpr int kExitInterrupted = 130; // as a shell says of a program that ended by Ctrl-C
+
+class RunnerSession {
+public:
+    explicit RunnerSession(std::string asked) : asked_(std::move(asked)) {}
+    RunnerSession(const RunnerSession&) = delete;
+    RunnerSession& operator=(const RunnerSession&) = delete;
+    ~RunnerSession() = default;
+
+    // An error is Cancelled after Ctrl-C. seconds: that an answer may take.
+    [[nodiscard]] Status start(double seconds);
+    struct Answer { // one of them; none after Ctrl-C
+        std::optional<RunnerResult> result;
+        std::optional<RunnerError> refused; // the runner goes on, unless it is fatal
+        std::optional<Error> failed;        // the runner is gone
+    };
+    // what: shown before the progress.
+    [[nodiscard]] Answer ask(RunnerCall call, double seconds, const std::string& what);
+    [[nodiscard]] const RunnerHello& hello() const { return hello_; }
+    [[nodiscard]] bool alive() const { return client_ != nullptr && client_->alive(); }
+    [[nodiscard]] static bool interrupted();
+
+private:
+    void show(const std::string& what, const RunnerProgress& progress);
+    void clear();
+
+    std::string asked_;
+    std::unique_ptr<RunnerClient> client_;
+    RunnerHello hello_;
+    bool shown_ = false;
+};
+
+} // namespace fusescope::cli

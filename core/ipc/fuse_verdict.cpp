@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ipc/fuse_verdict.h"
+
+#include "core/base/format.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace fusescope {
+namespace {
+
+constexpr double kSameTime = 0.01, kSameMemory = 0.02, kSameBytes = 65'536, kAsExact = 1.2;
+
+SpeedVerdict speedOf(const Spread& baseline, const Spread& fused) {
+    if (!(baseline.median > 0) || !(fused.median > 0)) return SpeedVerdict::Unknown;
+    if (fused.median < (1 - kSameTime) * baseline.median && fused.p90 < baseline.p10) return SpeedVerdict::Faster;
+    if (fused.median > (1 + kSameTime) * baseline.median && fused.p10 > baseline.p90) return SpeedVerdict::Slower;
+    return SpeedVerdict::NotFaster;
+}
+
+MemoryVerdict memoryOf(double baseline, double fused) {
+    const double difference = fused - baseline;
+    if (std::abs(difference) <= kSameBytes || std::abs(difference) <= kSameMemory * std::max(baseline, fused))
+        return MemoryVerdict::Same;
+    return difference < 0 ? MemoryVerdict::Less : MemoryVerdict::More;
+}
+
+NumericsVerdict numericsOf(const Comparison& comparison, bool fp64) {
+    if (comparison.fused.bitwise) return NumericsVerdict::Bitwise;
+    if (!fp64) return NumericsVerdict::Unknown;
+    return comparison.fused.relative_error <= kAsExact * comparison.baseline.relative_error
+               ? NumericsVerdict::AsExact
+               : NumericsVerdict::LessExact;
+}
+
+double ratio(double of, double to) { return of > 0 && to > 0 ? of / to : 0; }
+
+} // namespace
+
+FuseVerdict judge(const Comparison& comparison, bool fp64) {
+    FuseVerdict verdict;
+    if (!comparison.has_fused) return verdict;
+    const Measured &baseline = comparison.baseline, &fused = comparison.fused;
+    verdict.speed = speedOf(baseline.us, fused.us);
+    verdict.speedup = ratio(baseline.us.median, fused.us.median);
+    verdict.graph_speedup = ratio(baseline.graph_us.median, fused.graph_us.median);
+    verdict.memory = memoryOf(baseline.peak_bytes, fused.peak_bytes);
+    verdict.numerics = numericsOf(comparison, fp64);
+    if (fp64) verdict.error_ratio = ratio(fused.relative_error, baseline.relative_error);
+    return verdict;
+}
+
+std::string speedText(const FuseVerdict& verdict) {
+    switch (verdict.speed) {
+    case SpeedVerdict::Faster: return "faster " + formatSignificant(verdict.speedup) + "x";
+    case SpeedVerdict::NotFaster: return "not faster";
+    case SpeedVerdict::Slower: return "slower " + formatSignificant(1 / verdict.speedup) + "x";
+    case SpeedVerdict::Unknown: break;
+    }
+    return "not known";
+}
+
+std::string_view nameOf(MemoryVerdict verdict) noexcept {
+    switch (verdict) {
+    case MemoryVerdict::Less: return "less memory";
+    case MemoryVerdict::Same: return "same memory";
+    case MemoryVerdict::More: return "more memory";
+    case MemoryVerdict::Unknown: break;
+    }
+    return "memory not known";
+}
+
+std::string_view nameOf(NumericsVerdict verdict) noexcept {
+    switch (verdict) {
+    case NumericsVerdict::Bitwise: return "bitwise";
+    case NumericsVerdict::AsExact: return "as exact as eager";
+    case NumericsVerdict::LessExact: return "less exact";
+    case NumericsVerdict::Unknown: break;
+    }
+    return "numerics not known";
+}
+
+std::string verdictText(const FuseVerdict& verdict) {
+    if (verdict.speed == SpeedVerdict::Unknown && verdict.memory == MemoryVerdict::Unknown) return "no fused form";
+    return fmt::format("{}, {}, {}", speedText(verdict), nameOf(verdict.memory), nameOf(verdict.numerics));
+}
+
+std::vector<std::string> verdictReasons(const Comparison& comparison, const FuseResult& result) {
+    std::vector<std::string> reasons;
+    if (!comparison.has_fused) return reasons;
+    const Measured &baseline = comparison.baseline, &fused = comparison.fused;
+    const FuseVerdict verdict = judge(comparison, result.fp64_note.empty());
+    const auto range = [](const Spread& spread) {
+        return fmt::format("{} ({} to {})", formatDuration(spread.median * 1e3), formatDuration(spread.p10 * 1e3),
+                           formatDuration(spread.p90 * 1e3));
+    };
+    std::string text = fmt::format("{}, fused {}", range(baseline.us), range(fused.us));
+    if (verdict.speed == SpeedVerdict::NotFaster) text += ": within the spread";
+    reasons.push_back(std::move(text));
+    if (verdict.graph_speedup > 0 && verdict.speedup > 1.5 * verdict.graph_speedup)
+        reasons.push_back(
+            fmt::format("Under a CUDA graph, where launches cost nothing, it is {}x: the rest is launches.",
+                        formatSignificant(verdict.graph_speedup)));
+    if (verdict.numerics == NumericsVerdict::Unknown)
+        reasons.push_back("No error against fp64: " + result.fp64_note + ". It differs from eager by " +
+                          fmt::format("{:.3g}.", fused.relative_to_baseline));
+    else if (verdict.numerics != NumericsVerdict::Bitwise)
+        reasons.push_back(
+            fmt::format("Error against fp64 {:.3g}, eager's {:.3g}.", fused.relative_error, baseline.relative_error));
+    if (result.busy) reasons.push_back("Times are not to be trusted: " + result.busy_note + ".");
+    if (!result.on_gpu) reasons.push_back("Measured on the CPU: it tells of correctness, not of a GPU's speed.");
+    return reasons;
+}
+
+} // namespace fusescope
