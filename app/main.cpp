@@ -56,10 +56,14 @@ int main(int argc, char** argv) {
         QStringLiteral("select"),
         QCoreApplication::translate("main", "What to select: finding:ID, module:PATH or kernel:N"),
         QStringLiteral("what"));
+    const QCommandLineOption fuse(
+        QStringLiteral("fuse"),
+        QCoreApplication::translate("main", "What to measure before the picture: a finding's id, or plan"),
+        QStringLiteral("what"));
     const QCommandLineOption wait(QStringLiteral("wait"),
                                   QCoreApplication::translate("main", "Milliseconds to rest before the picture"),
                                   QStringLiteral("ms"), QStringLiteral("250"));
-    parser.addOptions({shot, size, theme, select, wait});
+    parser.addOptions({shot, size, theme, select, fuse, wait});
 
     // What only prints text needs no display. Other options are read later: QApplication takes its own ones out first.
     QStringList words;
@@ -85,6 +89,7 @@ int main(int argc, char** argv) {
     ScreenshotOptions options;
     options.path = parser.value(shot);
     options.select = parser.value(select);
+    options.fuse = parser.value(fuse);
     if (!parseSize(parser.value(size), options.size)) {
         std::fputs("fusescope: expected --size as WIDTHxHEIGHT between 1100x700 and 7680x4320\n", stderr);
         return kExitUsage;

@@ -4,9 +4,12 @@
 #include "app/banner.h"
 #include "app/loader.h"
 #include "app/main_window_widgets.h"
+#include "app/runner_process.h"
+#include "app/session_file.h"
 #include "app/welcome.h"
 #include "core/base/format.h"
 #include "ui/base/paint.h"
+#include "ui/fuse/fuse_queue.h"
 #include "ui/graph/graph_panel.h"
 #include "ui/panels/findings_panel.h"
 #include "ui/panels/model_panel.h"
@@ -16,6 +19,7 @@
 
 #include <QApplication>
 #include <QCloseEvent>
+#include <QResizeEvent>
 #include <QStatusBar>
 #include <QStyleFactory>
 #include <QTabBar>
@@ -40,13 +44,14 @@ QDockWidget* dock(QMainWindow* window, const QString& title, const char* name, Q
 
 MainWindow::MainWindow(bool remember, QWidget* parent)
     : QMainWindow(parent), remember_(remember), session_(new Session(this)), loader_(new Loader(this)),
-      w_(std::make_unique<Widgets>()) {
+      runner_(new RunnerProcess(this)), fuse_(new FuseQueue(session_, this)), w_(std::make_unique<Widgets>()) {
     setWindowTitle(tr("FuseScope"));
     setAcceptDrops(true);
     setDockNestingEnabled(true);
     // Grouped dragging lets a tab be dragged out: docks behind tabs show no title of their own.
     setDockOptions((dockOptions() & ~QMainWindow::AnimatedDocks) | QMainWindow::GroupedDragging);
     buildViews();
+    buildFuse();
     buildToolBar();
     buildMenus();
     buildStatusBar();
@@ -235,7 +240,12 @@ bool MainWindow::event(QEvent* event) {
     return QMainWindow::event(event);
 }
 
-bool MainWindow::settled() const { return !loader_->running() && graph_->settled(); }
+bool MainWindow::settled() const { return !reading_session_ && !loader_->running() && graph_->settled(); }
+
+void MainWindow::resizeEvent(QResizeEvent* event) {
+    QMainWindow::resizeEvent(event);
+    fitBar();
+}
 
 void MainWindow::closeEvent(QCloseEvent* event) {
     if (remember_) settings::setWindow(saveGeometry(), saveState());

@@ -21,13 +21,16 @@ namespace fusescope {
 
 class Banner;
 class FindingsPanel;
+class FuseQueue;
 class GraphPanel;
 class Loader;
 class ModelPanel;
 class RooflinePanel;
+class RunnerProcess;
 class Session;
 class TablesPanel;
 class TimelinePanel;
+struct SessionFile;
 
 class MainWindow : public QMainWindow {
     Q_OBJECT
@@ -40,6 +43,8 @@ public:
     // For names that are no text in any encoding: what the system knows a file by that open() is given as `shown`.
     void setBytesOfName(const QString& shown, std::string bytes) { bytes_of_name_[shown] = std::move(bytes); }
     void openSample();
+    void saveSession(const QString& path); // exported() tells the end
+    void openSession(const QString& path);
     void closeFiles(); // back to the welcome page
     void resetLayout();
     void setTheme(settings::ThemeChoice choice);
@@ -49,6 +54,10 @@ public:
     [[nodiscard]] Banner& banner() { return *banner_; }
     [[nodiscard]] TimelinePanel& timeline() { return *timeline_; }
     [[nodiscard]] GraphPanel& graph() { return *graph_; }
+    [[nodiscard]] FindingsPanel& findings() { return *findings_; }
+    [[nodiscard]] FuseQueue& fuseQueue() { return *fuse_; }
+    [[nodiscard]] RunnerProcess& runner() { return *runner_; }
+    void chooseRunner();
     // Files of the bundled sample, empty if they are not installed beside the program.
     [[nodiscard]] static QStringList sampleFiles();
 
@@ -60,6 +69,7 @@ protected:
     void dragEnterEvent(QDragEnterEvent* event) override;
     void dropEvent(QDropEvent* event) override;
     void closeEvent(QCloseEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     enum class Export { Html, Markdown, Json };
@@ -69,6 +79,10 @@ private:
     void buildToolBar();
     void buildMenus();
     void buildStatusBar();
+    void buildFuse();
+    void buildFuseMenu();
+    void updateFuse();
+    void fitBar();
 
     void applyTheme();
     void detectSystemTheme();
@@ -82,6 +96,9 @@ private:
     void updateHeadline();
     void updateStatus();
     void updateRecent();
+    void chooseSaveSession();
+    void chooseOpenSession();
+    void restoreSession();
     void exportReport(Export kind);
     void exportTo(Export kind, const QString& path);
     void saveScreenshot();
@@ -94,6 +111,8 @@ private:
     bool system_dark_ = false;
     Session* session_;
     Loader* loader_;
+    RunnerProcess* runner_;
+    FuseQueue* fuse_;
     Banner* banner_ = nullptr;
     GraphPanel* graph_ = nullptr;
     TimelinePanel* timeline_ = nullptr;
@@ -103,6 +122,8 @@ private:
     TablesPanel* tables_ = nullptr;
     std::unique_ptr<Widgets> w_;
     std::map<QString, std::string> bytes_of_name_;
+    std::unique_ptr<SessionFile> pending_session_; // while its inputs are read
+    bool reading_session_ = false;
     QStringList opening_; // for the recent files, once they proved usable
 };
 

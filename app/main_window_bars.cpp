@@ -10,6 +10,7 @@
 #include "ui/base/legend.h"
 #include "ui/base/paint.h"
 #include "ui/base/session.h"
+#include "ui/fuse/fuse_words.h"
 #include "ui/panels/findings_panel.h"
 #include "ui/panels/model_panel.h"
 #include "ui/panels/tables_panel.h"
@@ -114,6 +115,11 @@ void MainWindow::buildToolBar() {
         tables_->setFilter(filter);
     });
 
+    auto* fuse = new QToolButton(w_->bar);
+    fuse->setDefaultAction(w_->fuse_plan);
+    fuse->setToolButtonStyle(Qt::ToolButtonTextOnly);
+    w_->fuse_button = w_->bar->addWidget(fuse);
+
     auto* spacer = new QWidget(w_->bar);
     spacer->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
     w_->bar->addWidget(spacer);
@@ -121,7 +127,7 @@ void MainWindow::buildToolBar() {
     w_->busy->setContentsMargins(8, 0, 8, 0);
     w_->busy->setForegroundRole(QPalette::WindowText); // a tool bar's children take the buttons'
     w_->busy->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    w_->bar->addWidget(w_->busy);
+    w_->busy_place = w_->bar->addWidget(w_->busy);
     w_->headline = new QLabel(w_->bar);
     w_->headline->setFont(uiFont(15, true));
     w_->headline->setContentsMargins(8, 0, 12, 0);
@@ -145,6 +151,15 @@ void MainWindow::buildToolBar() {
     // Tab reaches every control of the bar, not only its fields.
     for (QToolButton* button : w_->bar->findChildren<QToolButton*>())
         if (button->defaultAction() != nullptr) button->setFocusPolicy(Qt::TabFocus);
+}
+
+// The headline comes first: below this width other things leave the bar (the menu has them, or the tables).
+void MainWindow::fitBar() {
+    constexpr int kRoomy = 1500;
+    const bool roomy = width() >= kRoomy;
+    const AnalysisPtr& a = session_->analysis();
+    w_->fuse_button->setVisible(roomy);
+    w_->busy_place->setVisible(roomy || !a || session_->measured().empty());
 }
 
 // How much of the step the GPU works, and what it waits for where it mostly waits.
@@ -173,11 +188,22 @@ void MainWindow::updateBusy() {
 
 void MainWindow::updateHeadline() {
     updateBusy();
+    fitBar();
     w_->headline->clear();
     w_->headline->setToolTip(QString());
     const AnalysisPtr& a = session_->analysis();
     if (!a || !a->trace) return;
-    w_->headline->setText(text(stepHeadline(*a)));
+    const MeasuredPlan measured = applyMeasured(*a, session_->measured());
+    const QString with_results = measuredPlanText(*a, measured);
+    w_->headline->setText(with_results.isEmpty() ? text(stepHeadline(*a))
+                                                 : tr("step %1 → %2 measured")
+                                                       .arg(text(formatDuration(a->plan.step_ns)),
+                                                            text(formatDuration(measured.predicted_step_ns.expected))));
+    if (measured.any() && measured.measured < measured.parts)
+        w_->headline->setText(tr("step %1 → %2, %3 of %4 measured")
+                                  .arg(text(formatDuration(a->plan.step_ns)),
+                                       text(formatDuration(measured.predicted_step_ns.expected)),
+                                       QString::number(measured.measured), QString::number(measured.parts)));
     const Plan& plan = a->plan;
     QStringList names;
     for (const std::string& id : plan.findings) names << text(id);
@@ -186,7 +212,7 @@ void MainWindow::updateHeadline() {
         prediction = tr("Predicted with the plan (%1): %2 to %3. A prediction, not a measurement.")
                          .arg(names.join(QStringLiteral(", ")), text(formatDuration(plan.predicted_step_ns.low)),
                               text(formatDuration(plan.predicted_step_ns.high)));
-    w_->headline->setToolTip(lines({prediction, text(otherDeviceNote(*a))}));
+    w_->headline->setToolTip(lines({with_results, prediction, text(otherDeviceNote(*a))}));
 }
 
 void MainWindow::updateStatus() {

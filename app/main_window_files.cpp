@@ -4,6 +4,7 @@
 
 #include "app/banner.h"
 #include "app/loader.h"
+#include "app/session_file.h"
 #include "core/report/layout_client.h"
 #include "core/report/report.h"
 #include "ui/base/paint.h"
@@ -55,7 +56,7 @@ void MainWindow::openSample() { open(sampleFiles()); }
 void MainWindow::chooseFiles() {
     const QStringList files =
         QFileDialog::getOpenFileNames(this, tr("Open traces and model graphs"), settings::lastFolder(),
-                                      tr("Traces and graphs (*.json *.gz *.pt2);;All files (*)"), nullptr,
+                                      tr("Traces and graphs (*.json *.gz *.pt2 *.fusescope);;All files (*)"), nullptr,
                                       QFileDialog::ReadOnly); // Qt's own dialog would rename and delete, too
     if (files.isEmpty()) return;
     settings::setLastFolder(QFileInfo(files.front()).absolutePath());
@@ -64,7 +65,12 @@ void MainWindow::chooseFiles() {
 
 void MainWindow::open(const QStringList& paths) {
     if (paths.isEmpty()) return;
+    if (paths.size() == 1 && paths.front().endsWith(QLatin1String(".fusescope"))) {
+        openSession(paths.front());
+        return;
+    }
     banner_->clear();
+    pending_session_.reset();
     opening_ = paths;
     std::vector<std::string> names;
     for (const QString& path : paths) {
@@ -93,6 +99,7 @@ void MainWindow::showAnalysis(const AnalysisPtr& analysis) {
     QStringList names;
     for (const std::string& file : analysis->files) names << QFileInfo(text(file)).fileName();
     setWindowTitle(tr("%1 – FuseScope").arg(names.join(QStringLiteral(", "))));
+    restoreSession();
     updateHeadline();
     updateStatus();
     if (remember_)

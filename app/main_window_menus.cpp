@@ -5,6 +5,7 @@
 #include "app/welcome.h"
 #include "ui/base/paint.h"
 #include "ui/base/session.h"
+#include "ui/fuse/fuse_queue.h"
 #include "ui/graph/graph_panel.h"
 #include "ui/panels/findings_panel.h"
 #include "ui/roofline/roofline_panel.h"
@@ -26,6 +27,9 @@ void MainWindow::buildMenus() {
     file->addAction(tr("Open the bundled &sample"), this, &MainWindow::openSample)
         ->setEnabled(!sampleFiles().isEmpty());
     file->addSeparator();
+    file->addAction(tr("Open sess&ion…"), this, &MainWindow::chooseOpenSession);
+    w_->exports.push_back(
+        file->addAction(tr("Sa&ve session…"), QKeySequence::Save, this, &MainWindow::chooseSaveSession));
     w_->close = file->addAction(tr("&Close the files"), QKeySequence::Close, this, &MainWindow::closeFiles);
     w_->close->setEnabled(false);
     file->addSeparator();
@@ -39,6 +43,12 @@ void MainWindow::buildMenus() {
     file->addAction(tr("&Quit"), QKeySequence::Quit, this, &QWidget::close);
 
     QMenu* edit = menuBar()->addMenu(tr("&Edit"));
+    QAction* undo = fuse_->undoStack()->createUndoAction(this, tr("&Undo"));
+    undo->setShortcut(QKeySequence::Undo);
+    QAction* redo = fuse_->undoStack()->createRedoAction(this, tr("&Redo"));
+    redo->setShortcuts({QKeySequence(tr("Ctrl+Shift+Z")), QKeySequence(tr("Ctrl+Y"))});
+    edit->addActions({undo, redo});
+    edit->addSeparator();
     edit->addAction(tr("&Copy finding as Markdown"), QKeySequence(tr("Ctrl+Shift+C")), this, [this] {
         const QString copied = findings_->copyText();
         if (!copied.isEmpty()) QApplication::clipboard()->setText(copied);
@@ -61,6 +71,8 @@ void MainWindow::buildMenus() {
     go->addAction(tr("Whole &trace"), QKeySequence(tr("Ctrl+Home")), timeline_, &TimelinePanel::showAll);
     go->addAction(tr("Fit the &graph"), QKeySequence(tr("Ctrl+0")), graph_, &GraphPanel::fit);
     go->addAction(tr("Whole &roofline"), roofline_, &RooflinePanel::resetZoom);
+
+    buildFuseMenu();
 
     QMenu* view = menuBar()->addMenu(tr("&View"));
     for (QDockWidget* d : {w_->model, w_->roofline, w_->findings, w_->timeline, w_->tables})
@@ -116,8 +128,11 @@ void MainWindow::showShortcuts() {
         {tr("Shift+drag"), tr("timeline: measure a range")},
         {tr("Double click"), tr("timeline: zoom to a slice; graph: open or close a block")},
         {tr("Z"), tr("zoom to the selection")},
+        {tr("F in the findings, Ctrl+Return"), tr("measure the finding unfused and fused")},
+        {tr("Ctrl+Shift+Return"), tr("measure every finding of the plan")},
+        {tr("Ctrl+Z, Ctrl+Shift+Z"), tr("take back a measured result, bring it back")},
         {tr("Home, Ctrl+Home"), tr("whole step, whole trace")},
-        {tr("F, Ctrl+0"), tr("fit the graph")},
+        {tr("F in the graph, Ctrl+0"), tr("fit the graph")},
         {tr("Esc"), tr("clear the selection")},
         {tr("Alt+Left, Alt+Right"), tr("earlier and later selections")},
         {tr("Ctrl+F"), tr("filter")},

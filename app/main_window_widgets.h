@@ -31,11 +31,13 @@ struct MainWindow::Widgets {
     QToolBar* bar = nullptr;
     QComboBox *step = nullptr, *device = nullptr;
     QLineEdit* search = nullptr;
+    QAction *fuse_button = nullptr, *busy_place = nullptr; // in the bar; they give way to the headline
     QLabel *busy = nullptr, *headline = nullptr, *status = nullptr, *stage = nullptr;
     QToolButton* problems = nullptr;
     QProgressBar* progress = nullptr;
     QPushButton* cancel = nullptr;
     QMenu* recent = nullptr;
+    QAction *fuse = nullptr, *fuse_plan = nullptr, *cancel_fuse = nullptr, *clear_measured = nullptr;
     QAction *back = nullptr, *forward = nullptr, *open = nullptr, *close = nullptr;
     std::array<QAction*, 3> themes{}; // by ThemeChoice
     std::vector<QAction*> exports;    // need an analysis

@@ -4,8 +4,12 @@
 #include "app/banner.h"
 #include "app/loader.h"
 #include "app/main_window.h"
+#include "app/session_file.h"
 #include "core/ipc/exit_codes.h"
+#include "ui/base/paint.h"
 #include "ui/base/session.h"
+#include "ui/fuse/fuse_queue.h"
+#include "ui/fuse/fuse_words.h"
 
 #include <QElapsedTimer>
 #include <QEventLoop>
@@ -13,11 +17,12 @@
 #include <QTimer>
 
 #include <cstdio>
+#include <vector>
 
 namespace fusescope {
 namespace {
 
-constexpr int kTimeoutMs = 120'000;
+constexpr int kTimeoutMs = 120'000, kMeasureMs = 600'000;
 
 // Lets events pass until ready, at most so long.
 template <class Ready> bool waitFor(Ready ready, int timeout_ms) {
@@ -32,18 +37,42 @@ template <class Ready> bool waitFor(Ready ready, int timeout_ms) {
     return true;
 }
 
-Pick pickOf(const Analysis& a, const QString& what) {
-    const QString kind = what.section(QLatin1Char(':'), 0, 0), name = what.section(QLatin1Char(':'), 1);
-    if (kind == QLatin1String("finding"))
-        for (std::size_t f = 0; f < a.findings.size(); ++f)
-            if (a.findings[f].id == name.toStdString()) return {PickKind::Finding, static_cast<std::uint32_t>(f)};
-    if (kind == QLatin1String("module"))
-        if (const ModuleId module = a.link.modules.find(name.toStdString()); module.valid())
-            return {PickKind::Module, module.value};
-    bool number = false;
-    const uint row = name.toUInt(&number);
-    if (kind == QLatin1String("kernel") && number) return {PickKind::Kernel, row};
-    return {};
+// Measures and tells how long it took. False: it failed, and why is on stderr.
+bool measure(MainWindow& window, const QString& what) {
+    const Analysis& analysis = *window.session().analysis();
+    FuseQueue& queue = window.fuseQueue();
+    waitFor([&] { return queue.prepared(); }, kTimeoutMs);
+    std::vector<std::size_t> rows;
+    for (std::size_t row = 0; row < analysis.findings.size(); ++row) {
+        const std::string& id = analysis.findings[row].id;
+        if (what == text(id) || (what == QLatin1String("plan") && planPartOf(analysis.plan, id) != nullptr))
+            rows.push_back(row);
+    }
+    if (rows.empty()) {
+        std::fprintf(stderr, "fusescope: expected --fuse to name a finding or plan, found '%s'\n",
+                     qUtf8Printable(what));
+        return false;
+    }
+    QElapsedTimer clock;
+    clock.start();
+    bool ok = true;
+    for (const std::size_t row : rows) {
+        const QString against = queue.reasonAgainst(row);
+        if (!against.isEmpty()) {
+            std::fprintf(stderr, "fusescope: %s: %s\n", analysis.findings[row].id.c_str(), qUtf8Printable(against));
+            ok = ok && rows.size() > 1; // of a plan the others are measured
+        }
+        queue.fuse(row);
+    }
+    waitFor([&] { return queue.active() == 0; }, kMeasureMs);
+    for (const std::size_t row : rows)
+        if (const FuseJob job = queue.job(row); job.state == FuseJob::State::Failed) {
+            std::fprintf(stderr, "fusescope: %s: %s\n", analysis.findings[row].id.c_str(),
+                         qUtf8Printable(errorWords(job.error).long_text));
+            ok = false;
+        }
+    std::fprintf(stderr, "fusescope: measured for %.1f s\n", static_cast<double>(clock.elapsed()) / 1000);
+    return ok;
 }
 
 } // namespace
@@ -83,6 +112,8 @@ int takeScreenshot(MainWindow& window, const QStringList& files, const Screensho
         }
         window.session().pick(pick);
     }
+    bool measured = true;
+    if (!options.fuse.isEmpty() && window.session().analysis()) measured = measure(window, options.fuse);
     QElapsedTimer rest;
     rest.start();
     waitFor([&] { return rest.elapsed() >= options.wait_ms && window.settled(); }, kTimeoutMs);
@@ -91,7 +122,7 @@ int takeScreenshot(MainWindow& window, const QStringList& files, const Screensho
         return kExitUsage;
     }
     std::printf("%s\n", qUtf8Printable(QFileInfo(options.path).absoluteFilePath()));
-    return kExitOk;
+    return measured ? kExitOk : kExitRunnerFailed;
 }
 
 } // namespace fusescope

@@ -13,6 +13,7 @@ class MainWindow;
 struct ScreenshotOptions {
     QString path;
     QString select; // "finding:rms_norm", "module:model.layers.0.mlp", "kernel:17", ""
+    QString fuse;   // what to measure before the picture: a finding's id, "plan", ""
     QSize size;
     int wait_ms = 250; // after everything is drawn
 };

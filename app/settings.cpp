@@ -44,6 +44,13 @@ void setWindow(const QByteArray& geometry, const QByteArray& state) {
     QSettings().setValue(key("window/geometry"), geometry);
     QSettings().setValue(key("window/state"), state);
 }
+QString runnerCommand() { return QSettings().value(key("runner")).toString(); }
+void setRunnerCommand(const QString& command) {
+    if (command.trimmed().isEmpty())
+        QSettings().remove(key("runner"));
+    else
+        QSettings().setValue(key("runner"), command.trimmed());
+}
 QString lastFolder() { return QSettings().value(key("folder")).toString(); }
 void setLastFolder(const QString& folder) { QSettings().setValue(key("folder"), folder); }
 

@@ -18,6 +18,8 @@ void clearRecentFiles();
 [[nodiscard]] QByteArray geometry();
 [[nodiscard]] QByteArray windowState();
 void setWindow(const QByteArray& geometry, const QByteArray& state);
+[[nodiscard]] QString runnerCommand(); // "": look for one
+void setRunnerCommand(const QString& command);
 [[nodiscard]] QString lastFolder();
 void setLastFolder(const QString& folder);
 

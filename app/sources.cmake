@@ -7,8 +7,13 @@ set(FUSESCOPE_APP_SOURCES
     main_window.cpp
     main_window_bars.cpp
     main_window_files.cpp
+    main_window_fuse.cpp
     main_window_menus.cpp
+    main_window_session.cpp
+    runner_dialog.cpp
+    runner_process.cpp
     screenshot.cpp
+    session_file.cpp
     settings.cpp
     welcome.cpp
     ../resources/icons/icons.qrc)

@@ -6,6 +6,10 @@ set(FUSESCOPE_UI_SOURCES
     base/legend.cpp
     base/session.cpp
     base/tip.cpp
+    fuse/fuse_bar.cpp
+    fuse/fuse_queue.cpp
+    fuse/fuse_runner.h
+    fuse/fuse_words.cpp
     graph/breadcrumb.cpp
     graph/graph_canvas.cpp
     graph/graph_layouter.cpp
@@ -25,6 +29,7 @@ set(FUSESCOPE_UI_SOURCES
     panels/model_panel.cpp
     panels/tables_panel.cpp
     roofline/roofline_labels.cpp
+    roofline/roofline_moves.cpp
     roofline/roofline_panel.cpp
     roofline/roofline_scene.cpp
     roofline/roofline_view.cpp

@@ -193,7 +193,44 @@ RooflineAxes rooflineAxes(const Analysis& analysis) {
     return {decadeBelow(min_ai / 2), decadeAbove(max_ai), decadeBelow(min_flops / 2), decadeAbove(max_flops)};
 }
 
-DrawList drawRoofline(const Analysis& analysis, double width, double height, const SelectionSets& selection) {
+namespace {
+
+// From the region as run to its fused form, as measured.
+void drawMoves(const Scale& scale, const SelectionSets& selection, std::span<const RooflineMove> moves,
+               DrawList& list) {
+    for (const RooflineMove& move : moves) {
+        const bool picked = std::binary_search(selection.findings.begin(), selection.findings.end(), move.finding);
+        const Emphasis emphasis = picked                       ? Emphasis::Selected
+                                  : selection.findings.empty() ? Emphasis::Normal
+                                                               : Emphasis::Dimmed;
+        const Pick pick{PickKind::Finding, move.finding};
+        const double x = scale.x(move.ai_fused), y = scale.y(move.flops_fused);
+        DrawLine line;
+        line.points = {{scale.x(move.ai_now), scale.y(move.flops_now)}, {x, y}};
+        line.stroke = ColourRole::Good;
+        line.width = 2;
+        line.arrow = true;
+        line.emphasis = emphasis;
+        line.layer = 2;
+        line.pick = pick;
+        list.lines.push_back(std::move(line));
+        DrawMarker marker;
+        marker.x = x;
+        marker.y = y;
+        marker.radius = 5;
+        marker.fill = ColourRole::Good;
+        marker.emphasis = emphasis;
+        marker.layer = 2;
+        marker.pick = pick;
+        marker.tooltip = move.label;
+        list.markers.push_back(std::move(marker));
+    }
+}
+
+} // namespace
+
+DrawList drawRoofline(const Analysis& analysis, double width, double height, const SelectionSets& selection,
+                      std::span<const RooflineMove> moves) {
     DrawList list;
     list.width = width;
     list.height = height;
@@ -204,6 +241,7 @@ DrawList drawRoofline(const Analysis& analysis, double width, double height, con
     std::vector<Area> obstacles;
     drawRoofs(analysis.device, scale, obstacles, list);
     drawMarks(analysis, scale, selection, obstacles, list);
+    drawMoves(scale, selection, moves, list);
 
     const DeviceSpec& device = analysis.device;
     const double room = width - 32;

@@ -4,6 +4,7 @@
 
 #include "core/draw/draw_list.h"
 
+#include <span>
 #include <string>
 
 namespace fusescope {
@@ -20,7 +21,13 @@ struct RooflineAxes { // powers of ten that hold all points but those below, and
 [[nodiscard]] std::string rooflineEmptyText(const Analysis& analysis);
 // Rows so short and so slow that the axes do not reach down to them, ascending.
 [[nodiscard]] std::vector<std::uint32_t> opsBelowAxes(const Analysis& analysis);
+// A finding that was measured: where it stands as run, and where its fused form stands.
+struct RooflineMove {
+    std::uint32_t finding = 0; // row
+    double ai_now = 0, flops_now = 0, ai_fused = 0, flops_fused = 0;
+    std::string label;
+};
 [[nodiscard]] DrawList drawRoofline(const Analysis& analysis, double width, double height,
-                                    const SelectionSets& selection);
+                                    const SelectionSets& selection, std::span<const RooflineMove> moves = {});
 
 } // namespace fusescope

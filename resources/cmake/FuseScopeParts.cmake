@@ -3,7 +3,7 @@
 # of them together are the static library `fusescope_core`.
 
 # A part may use the parts before it only (tests/arch holds this).
-set(FUSESCOPE_CORE_PARTS base trace graph io link cost fusion analysis region draw ipc report)
+set(FUSESCOPE_CORE_PARTS base trace graph io link cost fusion analysis region draw ipc measured report)
 set(FUSESCOPE_PARTS "all" CACHE STRING
     "Parts of the core to build; with fewer than all of them no program is built, only parts and their tests")
 if(FUSESCOPE_PARTS STREQUAL "all")

@@ -18,6 +18,7 @@ allowed_parts() {
         draw) echo "base trace graph link cost fusion analysis" ;;
         region) echo "base trace graph link cost fusion analysis" ;;
         ipc) echo "base graph region" ;;
+        measured) echo "base trace graph link cost fusion analysis draw region ipc" ;;
         report) echo "base trace graph io link cost fusion analysis region draw ipc" ;;
         *) return 1 ;;
     esac

@@ -9,12 +9,21 @@ constexpr std::size_t kMaxHistory = 200;
 Session::Session(QObject* parent) : QObject(parent) {}
 
 void Session::setAnalysis(AnalysisPtr analysis) {
+    const bool same_files = analysis_ && analysis && analysis_->files == analysis->files;
+    const bool forget = !same_files && !measured_.empty();
+    if (forget) measured_.clear();
     analysis_ = std::move(analysis);
     history_.assign(1, Pick{});
     position_ = 0;
     selection_ = {};
     Q_EMIT analysisChanged();
     Q_EMIT selectionChanged();
+    if (forget) Q_EMIT measuredChanged();
+}
+
+void Session::setMeasured(MeasuredSet measured) {
+    measured_ = std::move(measured);
+    Q_EMIT measuredChanged();
 }
 
 void Session::setTheme(Theme theme) {

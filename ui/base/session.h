@@ -6,6 +6,7 @@
 #include "core/analysis/analysis.h"
 #include "core/analysis/selection.h"
 #include "core/draw/draw_list.h"
+#include "core/measured/measured.h"
 
 #include <QObject>
 
@@ -23,7 +24,11 @@ public:
     [[nodiscard]] const SelectionSets& selection() const { return selection_; }
     [[nodiscard]] Theme theme() const { return theme_; }
 
+    // What runners measured of the files; another step or device of the same files keeps it.
+    [[nodiscard]] const MeasuredSet& measured() const { return measured_; }
+
     void setAnalysis(AnalysisPtr analysis); // clears the selection and its history
+    void setMeasured(MeasuredSet measured);
     void setTheme(Theme theme);
     void pick(Pick pick); // what a click anywhere does; the same pick again changes nothing
     void clear() { pick({}); }
@@ -38,12 +43,14 @@ Q_SIGNALS:
     void analysisChanged();
     void selectionChanged();
     void themeChanged();
+    void measuredChanged();
 
 private:
     void show(Pick pick);
 
     AnalysisPtr analysis_;
     SelectionSets selection_;
+    MeasuredSet measured_;
     Theme theme_ = Theme::Light;
     std::vector<Pick> history_{Pick{}};
     std::size_t position_ = 0;

@@ -4,6 +4,7 @@
 #include "core/base/format.h"
 #include "core/draw/names.h"
 #include "ui/base/paint.h"
+#include "ui/fuse/fuse_words.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,6 +17,7 @@ FindingModel::FindingModel(QObject* parent) : QAbstractListModel(parent) {}
 void FindingModel::setAnalysis(AnalysisPtr analysis) {
     beginResetModel();
     analysis_ = std::move(analysis);
+    measured_.clear();
     longest_ns_ = 0;
     if (analysis_)
         for (const Finding& f : analysis_->findings) longest_ns_ = std::max(longest_ns_, f.time_ns);
@@ -25,6 +27,25 @@ void FindingModel::setAnalysis(AnalysisPtr analysis) {
 const Finding* FindingModel::finding(int row) const {
     if (!analysis_ || row < 0 || row >= rowCount()) return nullptr;
     return &analysis_->findings[static_cast<std::size_t>(row)];
+}
+
+void FindingModel::setMeasured(const MeasuredSet& set) {
+    measured_.clear();
+    for (int row = 0; row < rowCount(); ++row) {
+        const Finding& f = *finding(row);
+        const auto at = set.results().lower_bound({f.id, std::string()});
+        if (at == set.results().end() || at->first.first != f.id) continue;
+        MeasuredFinding made = applyMeasured(*analysis_, f, set);
+        // Results of other shapes than these files have are not of this finding.
+        if (std::any_of(made.classes.begin(), made.classes.end(), [](const auto& c) { return c.result != nullptr; }))
+            measured_.emplace(row, std::move(made));
+    }
+    if (rowCount() > 0) Q_EMIT dataChanged(index(0), index(rowCount() - 1));
+}
+
+const MeasuredFinding* FindingModel::measured(int row) const {
+    const auto at = measured_.find(row);
+    return at == measured_.end() ? nullptr : &at->second;
 }
 
 double FindingModel::stepNs() const { return analysis_ ? analysis_->stepNs() : 0; }
@@ -40,8 +61,11 @@ QVariant FindingModel::data(const QModelIndex& index, int role) const {
     case Qt::DisplayRole: return titleOf(*f);
     case Qt::AccessibleTextRole: {
         const QString range = savingRangeText(*f);
-        return tr("%1, %2, %3 %4, %5")
-            .arg(titleOf(*f), verdictText(f->verdict), savingText(*f), range, kernelsText(*f));
+        QString words =
+            tr("%1, %2, %3 %4, %5").arg(titleOf(*f), verdictText(f->verdict), savingText(*f), range, kernelsText(*f));
+        if (const MeasuredFinding* m = measured(index.row()))
+            words += tr(", measured: %1 %2").arg(measuredSavingText(*m), measuredLine(*m));
+        return words;
     }
     case Qt::ToolTipRole: return f->reasons.empty() ? QString() : text(f->reasons.front());
     case SortRole: return index.row();

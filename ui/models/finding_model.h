@@ -3,9 +3,12 @@
 #pragma once
 
 #include "core/analysis/analysis.h"
+#include "core/measured/measured.h"
 #include "ui/models/roles.h"
 
 #include <QAbstractListModel>
+
+#include <map>
 
 namespace fusescope {
 
@@ -17,12 +20,15 @@ public:
     [[nodiscard]] const Finding* finding(int row) const;           // null outside
     [[nodiscard]] double longestNs() const { return longest_ns_; } // what the bars are scaled to
     [[nodiscard]] double stepNs() const;
+    void setMeasured(const MeasuredSet& set);
+    [[nodiscard]] const MeasuredFinding* measured(int row) const; // null where nothing was measured
 
     [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
     [[nodiscard]] QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
 
 private:
     AnalysisPtr analysis_;
+    std::map<int, MeasuredFinding> measured_; // by row
     double longest_ns_ = 0;
 };
 

@@ -4,9 +4,11 @@
 #include "core/base/format.h"
 #include "core/draw/names.h"
 #include "ui/base/paint.h"
+#include "ui/fuse/fuse_words.h"
 #include "ui/models/finding_model.h"
 
 #include <QHelpEvent>
+#include <QMouseEvent>
 #include <QPainter>
 #include <QSortFilterProxyModel>
 #include <QToolTip>
@@ -16,10 +18,12 @@
 namespace fusescope {
 namespace {
 
-constexpr int kMargin = 16, kLine = 20;
+constexpr int kMargin = 16, kLine = 20, kButton = 64;
 
 struct Source {
     const Finding* finding = nullptr;
+    const MeasuredFinding* measured = nullptr;
+    std::size_t row = 0;
     double longest_ns = 0, step_ns = 0;
 };
 
@@ -31,7 +35,8 @@ Source sourceOf(QModelIndex index) {
     }
     const auto* findings = qobject_cast<const FindingModel*>(model);
     if (findings == nullptr) return {};
-    return {findings->finding(index.row()), findings->longestNs(), findings->stepNs()};
+    return {findings->finding(index.row()), findings->measured(index.row()), static_cast<std::size_t>(index.row()),
+            findings->longestNs(), findings->stepNs()};
 }
 
 } // namespace
@@ -52,7 +57,46 @@ FindingCardDelegate::FindingCardDelegate(const Session* session, QObject* parent
 QSize FindingCardDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const {
     const Source source = sourceOf(index);
     const bool fused = source.finding != nullptr && source.finding->verdict == Verdict::AlreadyFused;
-    return {option.rect.width(), fused ? 56 : 96};
+    return {option.rect.width(), fused ? 56 : hasLine(index) ? 96 + kLine : 96};
+}
+
+bool FindingCardDelegate::hasLine(const QModelIndex& index) const {
+    const Source source = sourceOf(index);
+    if (source.finding == nullptr || source.finding->verdict == Verdict::AlreadyFused) return false;
+    if (source.measured != nullptr) return true;
+    return queue_ != nullptr && queue_->job(source.row).state != FuseJob::State::Idle;
+}
+
+QRect FindingCardDelegate::buttonRect(const QRect& card) {
+    return {card.right() + 1 - kMargin - kButton, card.top() + 8 + 2 * kLine, kButton, kLine};
+}
+
+void FindingCardDelegate::paintButton(QPainter* painter, const QRect& card, std::size_t row, bool again) const {
+    const FuseJob job = queue_->job(row);
+    const bool enabled = job.active() ? job.state != FuseJob::State::Cancelling : queue_->reasonAgainst(row).isEmpty();
+    const auto colour = [this](ColourRole role) { return qColor(role, session_->theme()); };
+    const QRectF place = QRectF(buttonRect(card)).adjusted(0.5, 0.5, -0.5, -0.5);
+    painter->setPen(QPen(colour(enabled ? ColourRole::Accent : ColourRole::Border), 1));
+    painter->setBrush(colour(ColourRole::Surface));
+    painter->drawRoundedRect(place, 4, 4);
+    painter->setFont(uiFont(12, enabled));
+    painter->setPen(colour(enabled ? ColourRole::Accent : ColourRole::TextMuted));
+    painter->drawText(place, Qt::AlignCenter, job.active() ? tr("Cancel") : again ? tr("Again") : tr("Fuse"));
+}
+
+bool FindingCardDelegate::editorEvent(QEvent* event, QAbstractItemModel* model, const QStyleOptionViewItem& option,
+                                      const QModelIndex& index) {
+    if (queue_ != nullptr && event->type() == QEvent::MouseButtonRelease) {
+        const auto* mouse = static_cast<QMouseEvent*>(event);
+        const Source source = sourceOf(index);
+        if (mouse->button() == Qt::LeftButton && source.finding != nullptr &&
+            source.finding->verdict != Verdict::AlreadyFused &&
+            buttonRect(option.rect).contains(mouse->position().toPoint())) {
+            Q_EMIT fuseClicked(index);
+            return true;
+        }
+    }
+    return QStyledItemDelegate::editorEvent(event, model, option, index);
 }
 
 void FindingCardDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
@@ -110,10 +154,17 @@ void FindingCardDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
         return;
     }
 
-    // What it saves.
-    const bool saves = f.saving_ns.expected > 0;
-    const QString saving = savingText(f), range = savingRangeText(f);
-    const QString figure_only = saves && f.step_share > 0 ? text(shareText(f.step_share)) : QString();
+    // What it saves: predicted, or predicted and then measured.
+    const MeasuredFinding* m = source.measured;
+    const bool measured = m != nullptr && m->any();
+    const double saved = measured ? m->saving_ns.expected : f.saving_ns.expected;
+    const double of_step = measured && source.step_ns > 0 ? std::max(0.0, saved) / source.step_ns
+                           : measured                     ? 0
+                                                          : f.step_share;
+    const bool saves = saved > 0;
+    const QString saving = measured ? measuredSavingText(*m) : savingText(f),
+                  range = measured ? (m->whole() ? tr("measured") : tr("in part")) : savingRangeText(f);
+    const QString figure_only = saves && of_step > 0 ? text(shareText(of_step)) : QString();
     const QFont strong_font = uiFont(13, true), plain_font = uiFont(12);
     const QFontMetricsF plain_metrics(plain_font);
     const double needed = QFontMetricsF(strong_font).horizontalAdvance(saving) + 8 +
@@ -125,8 +176,8 @@ void FindingCardDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
         share.isEmpty() ? 0 : write(line(1), share, ColourRole::TextMuted, plain_font, Qt::AlignRight) + 8;
     QRectF rest = line(1).adjusted(0, 0, -share_width, 0);
     rest.setLeft(rest.left() +
-                 write(rest, saving, saves && f.verdict == Verdict::WorthIt ? ColourRole::Good : strong, strong_font,
-                       Qt::AlignLeft) +
+                 write(rest, saving, saves && (measured || f.verdict == Verdict::WorthIt) ? ColourRole::Good : strong,
+                       strong_font, Qt::AlignLeft) +
                  8);
     if (!range.isEmpty()) write(rest, range, ColourRole::TextMuted, plain_font, Qt::AlignLeft);
 
@@ -142,24 +193,47 @@ void FindingCardDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
               uiFont(10, found), Qt::AlignHCenter);
         x += 20;
     }
-    write(line(2).adjusted(4 * 20 + 4, 0, 0, 0), kernelsText(f), strong, uiFont(12), Qt::AlignLeft);
+    write(line(2).adjusted(4 * 20 + 4, 0, queue_ != nullptr ? -kButton - 8 : 0, 0), kernelsText(f), strong, uiFont(12),
+          Qt::AlignLeft);
+    const FuseJob job = queue_ != nullptr ? queue_->job(source.row) : FuseJob();
+    if (queue_ != nullptr) paintButton(painter, option.rect, source.row, m != nullptr);
+    painter->setRenderHint(QPainter::Antialiasing);
 
     // Time now, all of it against the longest finding; the solid part is what remains once fused.
-    const QString times = FindingCardDelegate::tr("%1 → %2").arg(text(formatDuration(f.time_ns)),
-                                                                 text(formatDuration(f.predicted_ns.expected)));
+    const double after = measured ? std::max(0.0, f.time_ns - saved) : f.predicted_ns.expected;
+    const QString times =
+        FindingCardDelegate::tr("%1 → %2").arg(text(formatDuration(f.time_ns)), text(formatDuration(after)));
     const double figure = 136;
     write(line(3).adjusted(room.width() - figure, 0, 0, 0), times, ColourRole::TextMuted, uiFont(12), Qt::AlignRight);
     const QRectF track(room.left(), room.top() + 3 * kLine + 6, room.width() - figure - 8, 8);
     if (source.longest_ns > 0 && f.time_ns > 0) {
         const double now = std::max(2.0, track.width() * f.time_ns / source.longest_ns);
-        const double then = now * std::clamp(f.predicted_ns.expected / f.time_ns, 0.0, 1.0);
+        const double then = now * std::clamp(after / f.time_ns, 0.0, 1.0);
         painter->setPen(Qt::NoPen);
-        QColor saved = colour(ColourRole::Flagged);
-        saved.setAlphaF(0.35F);
-        painter->setBrush(saved);
+        QColor gone = colour(ColourRole::Flagged);
+        gone.setAlphaF(0.35F);
+        painter->setBrush(gone);
         painter->drawRoundedRect(QRectF(track.left(), track.top(), now, track.height()), 2, 2);
         painter->setBrush(colour(ColourRole::BoundMemory));
         painter->drawRoundedRect(QRectF(track.left(), track.top(), then, track.height()), 2, 2);
+    }
+
+    // The measurement: how far it is, what went wrong, or what it gave.
+    if (job.active()) {
+        constexpr double kBar = 80;
+        const QRectF bar(room.right() - kBar, room.top() + 4 * kLine + 7, kBar, 6);
+        painter->setPen(Qt::NoPen);
+        painter->setBrush(colour(ColourRole::Border));
+        painter->drawRoundedRect(bar, 3, 3);
+        painter->setBrush(colour(ColourRole::Accent));
+        if (job.fraction > 0)
+            painter->drawRoundedRect(QRectF(bar.left(), bar.top(), std::max(6.0, kBar * job.fraction), 6), 3, 3);
+        write(line(4).adjusted(0, 0, -kBar - 8, 0), jobText(job), ColourRole::TextMuted, uiFont(12), Qt::AlignLeft);
+    } else if (job.state == FuseJob::State::Failed) {
+        write(line(4), jobText(job), ColourRole::Danger, uiFont(12), Qt::AlignLeft);
+    } else if (m != nullptr) {
+        write(line(4), measured ? measuredLine(*m) : measuredShortCaveat(*m),
+              measured ? ColourRole::Text : ColourRole::Warning, uiFont(12), Qt::AlignLeft);
     }
     painter->restore();
 }
@@ -169,6 +243,24 @@ bool FindingCardDelegate::helpEvent(QHelpEvent* event, QAbstractItemView* view, 
     const Source source = sourceOf(index);
     if (source.finding == nullptr) return QStyledItemDelegate::helpEvent(event, view, option, index);
     const Finding& f = *source.finding;
+    if (queue_ != nullptr && f.verdict != Verdict::AlreadyFused && buttonRect(option.rect).contains(event->pos())) {
+        const QString against = queue_->reasonAgainst(source.row);
+        QToolTip::showText(event->globalPos(),
+                           queue_->job(source.row).active() ? tr("Leave it unmeasured")
+                           : against.isEmpty()
+                               ? tr("Run it unfused and fused, and compare speed, memory and numbers (F)")
+                               : against);
+        return true;
+    }
+    if (event->pos().y() >= option.rect.top() + 8 + 4 * kLine && hasLine(index)) {
+        const FuseJob job = queue_ != nullptr ? queue_->job(source.row) : FuseJob();
+        const QString words = job.state == FuseJob::State::Failed ? errorWords(job.error).long_text
+                              : job.active()                      ? jobText(job)
+                              : source.measured != nullptr        ? measuredCaveat(*source.measured)
+                                                                  : QString();
+        QToolTip::showText(event->globalPos(), words);
+        return true;
+    }
     const QPointF at = QPointF(event->pos()) - QPointF(option.rect.left() + kMargin, option.rect.top() + 8 + 2 * kLine);
     const int chip = static_cast<int>(at.x() / 20) + 1;
     if (f.verdict != Verdict::AlreadyFused && at.y() >= 0 && at.y() < kLine && at.x() >= 0 && chip <= 4) {

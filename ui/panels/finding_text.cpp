@@ -4,6 +4,7 @@
 #include "core/base/format.h"
 #include "core/draw/names.h"
 #include "ui/base/paint.h"
+#include "ui/fuse/fuse_words.h"
 #include "ui/models/finding_model.h"
 #include "ui/panels/finding_card.h"
 
@@ -52,6 +53,7 @@ public:
     void para(const QString& html) {
         out_ += QStringLiteral("<p style='margin-top:2px;margin-bottom:2px'>%1</p>").arg(html);
     }
+    void raw(const QString& html) { out_ += html; }
     void mono(std::string_view words) {
         out_ += QStringLiteral(
                     "<table width='100%' cellpadding='8' style='margin-top:4px;background-color:%1'><tr><td><span "
@@ -119,12 +121,13 @@ QString shapesText(const Finding& f) {
 
 } // namespace
 
-QString findingHtml(const Analysis& analysis, std::size_t row, Theme theme) {
+QString findingHtml(const Analysis& analysis, std::size_t row, Theme theme, const MeasuredFinding* measured) {
     if (row >= analysis.findings.size()) return {};
     const Finding& f = analysis.findings[row];
     const CatalogEntry& entry = catalogEntry(f.pattern);
     Html html(theme);
     html.title(titleOf(f), verdictText(f.verdict));
+    if (measured != nullptr) html.raw(measuredHtml(*measured, theme));
     // Evidence and figures first: they are what decides; the rest is read afterwards.
     QStringList evidence;
     for (std::size_t i = 0; i < f.signals.size(); ++i) {
@@ -202,7 +205,7 @@ QString findingHtml(const Analysis& analysis, std::size_t row, Theme theme) {
     return html.finish();
 }
 
-QString findingMarkdown(const Analysis& analysis, std::size_t row) {
+QString findingMarkdown(const Analysis& analysis, std::size_t row, const MeasuredFinding* measured) {
     if (row >= analysis.findings.size()) return {};
     const Finding& f = analysis.findings[row];
     const CatalogEntry& entry = catalogEntry(f.pattern);
@@ -220,6 +223,7 @@ QString findingMarkdown(const Analysis& analysis, std::size_t row) {
         facts << tr("%1 of the step").arg(text(shareText(f.step_share)));
     facts << kernelsText(f);
     lines << QString() << facts.join(QStringLiteral(" · "));
+    if (measured != nullptr) section(tr("Measured"), measuredMarkdown(*measured));
     if (!entry.formula.empty())
         lines << QString() << QStringLiteral("```") << text(entry.formula) << QStringLiteral("```");
     if (f.verdict != Verdict::AlreadyFused) {

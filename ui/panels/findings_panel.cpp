@@ -5,6 +5,8 @@
 #include "core/base/format.h"
 #include "ui/base/empty_note.h"
 #include "ui/base/paint.h"
+#include "ui/fuse/fuse_bar.h"
+#include "ui/fuse/fuse_words.h"
 #include "ui/models/filter_proxy.h"
 #include "ui/models/finding_model.h"
 #include "ui/panels/finding_card.h"
@@ -42,6 +44,11 @@ struct FindingsPanel::Impl {
     QVBoxLayout* detail_column = nullptr; // actions on the chosen finding go to its end
     EmptyNote* empty = nullptr;
     QStackedLayout* stack = nullptr;
+    FindingCardDelegate* cards = nullptr;
+    FuseQueue* queue = nullptr;
+    FuseBar* bar = nullptr;
+    QAction* fuse = nullptr;
+    std::vector<bool> lines; // which cards have the line about the measurement
     bool following = false;
     int shown = -1; // row of the finding in the pane below, -1 = none
 
@@ -67,7 +74,8 @@ struct FindingsPanel::Impl {
         list->setModel(proxy);
         list->setAccessibleName(tr("Findings"));
         list->setFrameShape(QFrame::NoFrame);
-        list->setItemDelegate(new FindingCardDelegate(session, list));
+        cards = new FindingCardDelegate(session, list);
+        list->setItemDelegate(cards);
         list->setSelectionMode(QAbstractItemView::ExtendedSelection);
         list->setEditTriggers(QAbstractItemView::NoEditTriggers);
         list->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
@@ -126,6 +134,7 @@ struct FindingsPanel::Impl {
                          });
         QObject::connect(session, &Session::analysisChanged, panel, [this] { showAnalysis(); });
         QObject::connect(session, &Session::selectionChanged, panel, [this] { showSelection(); });
+        QObject::connect(session, &Session::measuredChanged, panel, [this] { showMeasured(); });
         QObject::connect(session, &Session::themeChanged, panel, [this] { restyle(); });
         restyle();
         showAnalysis();
@@ -156,6 +165,8 @@ struct FindingsPanel::Impl {
         following = true;
         const AnalysisPtr& analysis = session->analysis();
         model->setAnalysis(analysis);
+        model->setMeasured(session->measured());
+        lines.clear();
         following = false;
         showDetail(-1, true);
         stack->setCurrentWidget(analysis && !analysis->findings.empty() ? content : static_cast<QWidget*>(empty));
@@ -166,7 +177,14 @@ struct FindingsPanel::Impl {
             empty->setText(tr("Nothing here that one kernel could do better"),
                            tr("Looked for, unfused: %1").arg(text(searchedText())));
         if (!analysis) return;
-        const QString whole = planText(*analysis);
+        showPlan();
+        list->scrollToTop();
+    }
+
+    void showPlan() {
+        const AnalysisPtr& analysis = session->analysis();
+        const MeasuredPlan measured = applyMeasured(*analysis, session->measured());
+        const QString whole = measured.any() ? measuredPlanText(*analysis, measured) : planText(*analysis);
         plan->setText(whole.isEmpty() ? tr("%1 findings").arg(analysis->findings.size()) : whole);
         QString note;
         const bool estimated = std::any_of(analysis->findings.begin(), analysis->findings.end(),
@@ -178,7 +196,60 @@ struct FindingsPanel::Impl {
         plan_note->setText(note);
         plan_note->setVisible(!note.isEmpty());
         plan->setContentsMargins(16, 8, 16, note.isEmpty() ? 8 : 0);
-        list->scrollToTop();
+    }
+
+    void setQueue(FuseQueue* q) {
+        queue = q;
+        cards->setQueue(q);
+        bar = new FuseBar(session, q, detail_column->parentWidget());
+        detail_column->addWidget(bar);
+        QObject::connect(bar, &FuseBar::runnerWanted, panel, &FindingsPanel::runnerWanted);
+        QObject::connect(cards, &FindingCardDelegate::fuseClicked, panel, [this](const QModelIndex& index) {
+            toggle(static_cast<int>(index.data(PickIdRole).toUInt()));
+        });
+        fuse = new QAction(tr("Fuse"), list);
+        fuse->setShortcut(Qt::Key_F);
+        fuse->setShortcutContext(Qt::WidgetShortcut);
+        QObject::connect(fuse, &QAction::triggered, panel, [this] { panel->fuseChosen(); });
+        list->insertAction(list->actions().value(0), fuse);
+        QObject::connect(queue, &FuseQueue::changed, panel, [this] { showJobs(); });
+        bar->show(shown);
+        showJobs();
+    }
+
+    void toggle(int row) {
+        if (row < 0) return;
+        const auto at = static_cast<std::size_t>(row);
+        if (queue->job(at).active())
+            queue->cancel(at);
+        else
+            queue->fuse(at);
+    }
+
+    // Cards grow and shrink by a line.
+    void showJobs() {
+        std::vector<bool> now;
+        for (int row = 0; row < model->rowCount(); ++row) now.push_back(cards->hasLine(model->index(row)));
+        if (now != lines) {
+            lines = std::move(now);
+            list->doItemsLayout();
+            list->scrollTo(list->currentIndex());
+        }
+        list->viewport()->update();
+        updateAction();
+    }
+
+    void updateAction() const {
+        if (fuse != nullptr)
+            fuse->setEnabled(shown >= 0 && queue->reasonAgainst(static_cast<std::size_t>(shown)).isEmpty());
+    }
+
+    void showMeasured() {
+        if (!session->analysis()) return;
+        model->setMeasured(session->measured());
+        showPlan();
+        showJobs();
+        showDetail(shown, true);
     }
 
     void showSelection() {
@@ -206,6 +277,9 @@ struct FindingsPanel::Impl {
     void showDetail(int row, bool again) {
         if (row == shown && !again) return;
         shown = row;
+        if (bar != nullptr) bar->show(row);
+        updateAction();
+        Q_EMIT panel->chosenChanged();
         QWidget* below = split->widget(1);
         const AnalysisPtr& analysis = session->analysis();
         if (row < 0 || !analysis || model->finding(row) == nullptr) {
@@ -215,7 +289,7 @@ struct FindingsPanel::Impl {
             return;
         }
         const bool was_hidden = below->isHidden();
-        detail->setHtml(findingHtml(*analysis, static_cast<std::size_t>(row), session->theme()));
+        detail->setHtml(findingHtml(*analysis, static_cast<std::size_t>(row), session->theme(), model->measured(row)));
         below->show();
         if (was_hidden) split->setSizes({1000, 1000});
     }
@@ -247,9 +321,22 @@ void FindingsPanel::setFilter(const QString& text) {
     impl_->showSelection();
 }
 
+void FindingsPanel::setQueue(FuseQueue* queue) { impl_->setQueue(queue); }
+
+void FindingsPanel::fuseChosen() {
+    if (impl_->queue != nullptr && impl_->shown >= 0) impl_->queue->fuse(static_cast<std::size_t>(impl_->shown));
+}
+
+void FindingsPanel::cancelChosen() {
+    if (impl_->queue != nullptr && impl_->shown >= 0) impl_->queue->cancel(static_cast<std::size_t>(impl_->shown));
+}
+
+int FindingsPanel::chosen() const { return impl_->shown; }
+
 QString FindingsPanel::copyText() const {
     const AnalysisPtr& analysis = impl_->session->analysis();
-    return analysis && impl_->shown >= 0 ? findingMarkdown(*analysis, static_cast<std::size_t>(impl_->shown))
+    return analysis && impl_->shown >= 0 ? findingMarkdown(*analysis, static_cast<std::size_t>(impl_->shown),
+                                                           impl_->model->measured(impl_->shown))
                                          : QString();
 }
 

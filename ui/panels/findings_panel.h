@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ui/base/session.h"
+#include "ui/fuse/fuse_queue.h"
 
 #include <QString>
 #include <QWidget>
@@ -17,7 +18,15 @@ public:
     explicit FindingsPanel(Session* session, QWidget* parent = nullptr);
     ~FindingsPanel() override;
     void setFilter(const QString& text);
+    void setQueue(FuseQueue* queue); // once: findings then have a button that measures them
+    void fuseChosen();
+    void cancelChosen();
+    [[nodiscard]] int chosen() const;       // row of the finding in the details, -1: none
     [[nodiscard]] QString copyText() const; // the chosen finding as Markdown, "" if none
+
+Q_SIGNALS:
+    void runnerWanted(); // where a runner could be named
+    void chosenChanged();
 
 private:
     struct Impl;

@@ -3,8 +3,10 @@
 
 #include "core/base/format.h"
 #include "core/draw/names.h"
+#include "core/measured/moves.h"
 #include "ui/base/empty_note.h"
 #include "ui/base/paint.h"
+#include "ui/roofline/roofline_moves.h"
 #include "ui/roofline/roofline_scene.h"
 #include "ui/roofline/roofline_view.h"
 
@@ -43,6 +45,7 @@ struct RooflinePanel::Impl {
     QLineSeries *memory = nullptr, *copy = nullptr, *compute = nullptr, *plain = nullptr, *drop = nullptr;
     RooflineGridItem* grid = nullptr;
     RooflineMarksItem* marks = nullptr;
+    RooflineMovesItem* moves = nullptr;
     EmptyNote* empty = nullptr;
     QWidget* content = nullptr;
     QStackedLayout* stack = nullptr;
@@ -110,12 +113,15 @@ struct RooflinePanel::Impl {
         grid->setZValue(1); // above the background, below the series
         marks = new RooflineMarksItem(chart, memory, session);
         marks->setZValue(100);
+        moves = new RooflineMovesItem(chart, memory, session);
+        moves->setZValue(101);
 
         view->show_range = [this](const QRectF& range) {
             x->setRange(range.left(), range.right());
             y->setRange(range.top(), range.bottom());
             grid->update();
             marks->update();
+            moves->update();
         };
         view->mark_at = [this](QPointF at) { return marks->markAt(at); };
         QObject::connect(view, &RooflineView::resized, panel, [this] { placePlot(); });
@@ -140,7 +146,11 @@ struct RooflinePanel::Impl {
         stack->addWidget(empty);
         stack->addWidget(content);
         QObject::connect(session, &Session::analysisChanged, panel, [this] { showAnalysis(); });
-        QObject::connect(session, &Session::selectionChanged, panel, [this] { marks->update(); });
+        QObject::connect(session, &Session::selectionChanged, panel, [this] {
+            marks->update();
+            moves->update();
+        });
+        QObject::connect(session, &Session::measuredChanged, panel, [this] { showMoves(); });
         QObject::connect(session, &Session::themeChanged, panel, [this] { restyle(); });
         restyle();
         showAnalysis();
@@ -181,9 +191,15 @@ struct RooflinePanel::Impl {
         marks->update();
     }
 
+    void showMoves() {
+        const AnalysisPtr& analysis = session->analysis();
+        moves->setMoves(analysis ? rooflineMoves(*analysis, session->measured()) : std::vector<RooflineMove>());
+    }
+
     void showAnalysis() {
         const AnalysisPtr& analysis = session->analysis();
         marks->setAnalysis(analysis);
+        showMoves();
         const bool some = analysis && !analysis->ops.empty();
         stack->setCurrentWidget(some ? content : static_cast<QWidget*>(empty));
         if (!analysis)

@@ -136,5 +136,22 @@ TEST(Roofline, AnEmptyChartSaysWhy) {
     EXPECT_EQ(rooflineEmptyText(Analysis{}), "Open a trace to see its operators under the roof");
 }
 
+TEST(Roofline, AMeasuredFindingMovesByAnArrow) {
+    const AnalysisPtr a = testing::syntheticAnalysis();
+    const RooflineMove move{1, 0.5, 1e12, 2, 6e12, "fused"};
+    const DrawList before = drawRoofline(*a, 800, 520, {}), list = drawRoofline(*a, 800, 520, {}, {&move, 1});
+    ASSERT_EQ(list.lines.size(), before.lines.size() + 1);
+    ASSERT_EQ(list.markers.size(), before.markers.size() + 1);
+    const DrawLine& line = list.lines.back();
+    EXPECT_TRUE(line.arrow);
+    EXPECT_EQ(line.pick, (Pick{PickKind::Finding, 1}));
+    ASSERT_EQ(line.points.size(), 2u);
+    EXPECT_LT(line.points[0].first, line.points[1].first);   // more FLOPs a byte: to the right
+    EXPECT_GT(line.points[0].second, line.points[1].second); // faster: up
+    EXPECT_DOUBLE_EQ(list.markers.back().x, line.points[1].first);
+    const SelectionSets chosen = select(*a, {PickKind::Finding, 1});
+    EXPECT_EQ(drawRoofline(*a, 800, 520, chosen, {&move, 1}).lines.back().emphasis, Emphasis::Selected);
+}
+
 } // namespace
 } // namespace fusescope

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Measuring findings: menu, tool bar, the runner.
+#include "app/main_window_widgets.h"
+
+#include "app/runner_dialog.h"
+#include "app/runner_process.h"
+#include "ui/base/session.h"
+#include "ui/fuse/fuse_queue.h"
+#include "ui/panels/findings_panel.h"
+
+#include <QMenuBar>
+
+namespace fusescope {
+
+void MainWindow::buildFuse() {
+    if (remember_) runner_->setCommand(settings::runnerCommand());
+    fuse_->setRunner(runner_);
+    findings_->setQueue(fuse_);
+    w_->fuse = new QAction(tr("&Fuse the chosen finding"), this);
+    w_->fuse->setShortcut(QKeySequence(tr("Ctrl+Return")));
+    w_->fuse_plan = new QAction(tr("Fuse all in the &plan"), this);
+    w_->fuse_plan->setShortcut(QKeySequence(tr("Ctrl+Shift+Return")));
+    w_->cancel_fuse = new QAction(tr("&Cancel all measurements"), this);
+    w_->clear_measured = new QAction(tr("C&lear measured results"), this);
+    connect(w_->fuse, &QAction::triggered, findings_, &FindingsPanel::fuseChosen);
+    connect(w_->fuse_plan, &QAction::triggered, fuse_, &FuseQueue::fusePlan);
+    connect(w_->cancel_fuse, &QAction::triggered, fuse_, &FuseQueue::cancelAll);
+    connect(w_->clear_measured, &QAction::triggered, fuse_, &FuseQueue::clearMeasured);
+    connect(findings_, &FindingsPanel::runnerWanted, this, &MainWindow::chooseRunner);
+    connect(findings_, &FindingsPanel::chosenChanged, this, &MainWindow::updateFuse);
+    connect(fuse_, &FuseQueue::changed, this, &MainWindow::updateFuse);
+    connect(session_, &Session::measuredChanged, this, &MainWindow::updateHeadline);
+    updateFuse();
+}
+
+void MainWindow::buildFuseMenu() {
+    QMenu* menu = menuBar()->addMenu(tr("F&use"));
+    menu->addActions({w_->fuse, w_->fuse_plan, w_->cancel_fuse});
+    menu->addSeparator();
+    menu->addAction(w_->clear_measured);
+    menu->addSeparator();
+    menu->addAction(tr("&Runner…"), this, &MainWindow::chooseRunner);
+}
+
+void MainWindow::updateFuse() {
+    const int row = findings_->chosen();
+    const QString against =
+        row < 0 ? tr("Choose a finding first.") : fuse_->reasonAgainst(static_cast<std::size_t>(row));
+    w_->fuse->setEnabled(against.isEmpty() && !fuse_->job(static_cast<std::size_t>(row)).active());
+    w_->fuse->setToolTip(against);
+    const bool plan = fuse_->planCanBeFused();
+    w_->fuse_plan->setEnabled(plan);
+    w_->fuse_plan->setToolTip(plan ? tr("Measure every finding of the plan, unfused and fused (Ctrl+Shift+Return)")
+                              : runner_->available() ? tr("Nothing in the plan can be measured")
+                                                     : tr("No runner was found: name one in Fuse > Runner"));
+    w_->cancel_fuse->setEnabled(fuse_->active() > 0);
+    w_->clear_measured->setEnabled(!session_->measured().empty());
+}
+
+void MainWindow::chooseRunner() {
+    RunnerDialog dialog(settings::runnerCommand(), this);
+    if (dialog.exec() != QDialog::Accepted) return;
+    if (remember_) settings::setRunnerCommand(dialog.command());
+    runner_->setCommand(dialog.command());
+}
+
+} // namespace fusescope

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Saving and opening sessions.
+#include "app/main_window_widgets.h"
+
+#include "app/banner.h"
+#include "app/loader.h"
+#include "app/session_file.h"
+#include "ui/base/paint.h"
+#include "ui/base/session.h"
+
+#include <QDir>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QSaveFile>
+#include <QStatusBar>
+
+namespace fusescope {
+namespace {
+
+constexpr int kShownMs = 8000;
+QString pattern() { return MainWindow::tr("FuseScope sessions (*.fusescope)"); }
+
+struct Opened { // what a worker found
+    SessionFile session;
+    QStringList paths, missing, changed;
+    QString problem; // not "": it is no session
+};
+
+Opened readSession(const QString& path) {
+    Opened out;
+    QFile file(path);
+    if (!file.open(QIODevice::ReadOnly)) {
+        out.problem = MainWindow::tr("%1: expected a session, found %2").arg(path, file.errorString());
+        return out;
+    }
+    Result<SessionFile> session = sessionFromJson(file.readAll(), path);
+    if (!session) {
+        out.problem = text(session.error().message());
+        return out;
+    }
+    out.session = std::move(*session);
+    for (const SessionInput& input : out.session.inputs) {
+        const QString found = foundInput(input, path);
+        if (found.isEmpty()) {
+            out.missing << input.path;
+            continue;
+        }
+        out.paths << found;
+        if (sha256Of(found) != input.sha256) out.changed << found;
+    }
+    return out;
+}
+
+} // namespace
+
+void MainWindow::chooseSaveSession() {
+    const AnalysisPtr& a = session_->analysis();
+    if (!a || a->files.empty()) return;
+    const QFileInfo input(text(a->files.back()));
+    const QString proposal = input.absolutePath() + QLatin1Char('/') +
+                             input.fileName().section(QLatin1Char('.'), 0, 0) + QStringLiteral(".fusescope");
+    const QString path = QFileDialog::getSaveFileName(this, tr("Save session"), proposal, pattern());
+    if (!path.isEmpty()) saveSession(path);
+}
+
+void MainWindow::chooseOpenSession() {
+    const QString path = QFileDialog::getOpenFileName(this, tr("Open session"), settings::lastFolder(), pattern(),
+                                                      nullptr, QFileDialog::ReadOnly);
+    if (!path.isEmpty()) openSession(path);
+}
+
+void MainWindow::saveSession(const QString& path) {
+    const AnalysisPtr a = session_->analysis();
+    if (!a) return;
+    SessionFile session;
+    session.device = w_->device->currentData().toString();
+    session.step = w_->step->currentData().toString();
+    session.selection = pickText(*a, session_->selection().pick);
+    session.window_state = saveState();
+    session.measured = session_->measured();
+    for (const std::string& file : a->files) {
+        const QString name = QFileInfo(text(file)).absoluteFilePath();
+        if (QFileInfo(name) == QFileInfo(path)) {
+            banner_->show(
+                Banner::Tone::Error,
+                tr("%1: expected a session that is not written over an input, found the same file").arg(path));
+            return;
+        }
+        session.inputs.append({name, {}});
+    }
+    statusBar()->showMessage(tr("Writing %1").arg(path));
+    // Hashing reads the inputs whole. The thread is joined in the destructor, so 'this' outlives it.
+    w_->writers.emplace_back([this, path, session]() mutable {
+        for (SessionInput& input : session.inputs) input.sha256 = sha256Of(input.path);
+        const QByteArray json = sessionJson(session);
+        QSaveFile file(path);
+        const bool ok = file.open(QIODevice::WriteOnly) && file.write(json) == json.size() && file.commit();
+        const QString why = file.errorString();
+        QMetaObject::invokeMethod(
+            this,
+            [this, path, ok, why] {
+                if (ok)
+                    statusBar()->showMessage(tr("Wrote %1").arg(path), kShownMs);
+                else
+                    banner_->show(Banner::Tone::Error,
+                                  tr("%1: expected a file that can be written, found %2").arg(path, why));
+                Q_EMIT exported(path, ok);
+            },
+            Qt::QueuedConnection);
+    });
+}
+
+void MainWindow::openSession(const QString& path) {
+    banner_->clear();
+    statusBar()->showMessage(tr("Opening %1").arg(path));
+    reading_session_ = true;
+    w_->writers.emplace_back([this, path] {
+        auto opened = std::make_shared<Opened>(readSession(path));
+        QMetaObject::invokeMethod(
+            this,
+            [this, opened] {
+                statusBar()->clearMessage();
+                reading_session_ = false;
+                if (!opened->problem.isEmpty()) {
+                    banner_->show(Banner::Tone::Error, opened->problem);
+                    return;
+                }
+                for (const QString& file : opened->missing)
+                    banner_->show(Banner::Tone::Error,
+                                  tr("%1: expected an input of the session there or beside it, found none").arg(file));
+                if (opened->paths.isEmpty()) return;
+                for (const QString& file : opened->changed)
+                    banner_->show(Banner::Tone::Note,
+                                  tr("%1 is not the file that the session was saved with: what was measured then is "
+                                     "left out")
+                                      .arg(file));
+                if (!opened->changed.isEmpty()) opened->session.measured = {};
+                pending_session_ = std::make_unique<SessionFile>(std::move(opened->session));
+                // The list of GPUs is filled with the analysis: it keeps the one that is chosen.
+                const QString device = pending_session_->device;
+                if (w_->device->findData(device) < 0) w_->device->addItem(device, device);
+                w_->device->setCurrentIndex(w_->device->findData(device));
+                std::vector<std::string> names;
+                for (const QString& file : opened->paths) names.push_back(QFile::encodeName(file).toStdString());
+                opening_ = opened->paths;
+                loader_->start(std::move(names), {device.toStdString(), pending_session_->step.toStdString()}, nullptr);
+            },
+            Qt::QueuedConnection);
+    });
+}
+
+// After the analysis of a session's inputs is shown.
+void MainWindow::restoreSession() {
+    if (!pending_session_) return;
+    const std::unique_ptr<SessionFile> session = std::move(pending_session_);
+    if (!session->window_state.isEmpty()) restoreState(session->window_state);
+    session_->setMeasured(std::move(session->measured));
+    const Pick pick = pickOf(*session_->analysis(), session->selection);
+    if (pick.kind != PickKind::None) session_->pick(pick);
+}
+
+} // namespace fusescope

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Which program measures: here, or on another machine. It can be tried before it is taken.
+#pragma once
+
+#include <QDialog>
+
+class QLabel;
+class QLineEdit;
+class QPushButton;
+
+namespace fusescope {
+
+class RunnerProcess;
+
+class RunnerDialog : public QDialog {
+    Q_OBJECT
+public:
+    explicit RunnerDialog(const QString& command, QWidget* parent = nullptr);
+    [[nodiscard]] QString command() const;
+
+private:
+    void tryIt();
+    QLineEdit* edit_;
+    QLabel *found_, *outcome_;
+    QPushButton* try_;
+    RunnerProcess* runner_;
+};
+
+} // namespace fusescope

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/runner_process.h"
+
+#include "ui/base/paint.h"
+
+#include <QCoreApplication>
+#include <QDir>
+#include <QFileInfo>
+#include <QStandardPaths>
+
+#include <algorithm>
+#include <utility>
+
+namespace fusescope {
+namespace {
+
+constexpr qsizetype kMostWords = 16'384; // kept of stderr
+constexpr int kMostOddLines = 200;
+constexpr int kEndMs = 1000; // a process that is ended at the program's end gets so long
+
+// What is sent to be answered is far below a line's limit; a longer one is no answer.
+constexpr auto kMostLine = static_cast<qsizetype>(kMaxRunnerLine);
+
+} // namespace
+
+RunnerProcess::RunnerProcess(QObject* parent) : FuseRunner(parent), command_(commandOf({})) {
+    clock_.setSingleShot(true);
+    connect(&clock_, &QTimer::timeout, this, [this] {
+        if (state_ == State::Greeting)
+            drop(runner_error::kHung, tr("It said nothing for %1 s after its start.").arg(limits_.hello / 1000));
+        else if (cancelling_)
+            drop(runner_error::kCancelled, tr("It did not stop when asked to, and was ended."));
+        else
+            drop(runner_error::kHung, tr("It said nothing for %1 s.").arg(limits_.answer / 1000));
+    });
+}
+
+RunnerProcess::~RunnerProcess() {
+    if (process_ != nullptr) process_->closeWriteChannel();
+    const QList<QProcess*> all = findChildren<QProcess*>(); // also those that were given up a moment ago
+    for (QProcess* one : all) {
+        one->disconnect();
+        one->kill();
+    }
+    for (QProcess* one : all)
+        if (one->state() != QProcess::NotRunning) one->waitForFinished(kEndMs);
+}
+
+QStringList RunnerProcess::commandOf(const QString& setting) {
+    for (const QString& words : {setting, qEnvironmentVariable("FUSESCOPE_RUNNER")})
+        if (!words.trimmed().isEmpty()) {
+            const QStringList parts = QProcess::splitCommand(words.trimmed());
+            if (!parts.isEmpty()) return parts;
+        }
+    const QString name = QStringLiteral("fusescope-runner");
+    const QFileInfo beside(QDir(QCoreApplication::applicationDirPath()), name);
+    if (beside.isFile() && beside.isExecutable()) return {beside.absoluteFilePath()};
+    const QString found = QStandardPaths::findExecutable(name);
+    return found.isEmpty() ? QStringList() : QStringList(found);
+}
+
+void RunnerProcess::setCommand(const QString& command) {
+    const QStringList parts = commandOf(command);
+    if (parts == command_) return;
+    command_ = parts;
+    hello_.reset();
+    drop(runner_error::kCancelled, tr("Another runner was chosen."), true);
+    Q_EMIT changed();
+}
+
+QString RunnerProcess::commandText() const { return command_.join(QLatin1Char(' ')); }
+QString RunnerProcess::lastWords() const { return QString::fromUtf8(err_).trimmed(); }
+qint64 RunnerProcess::processId() const { return process_ != nullptr ? process_->processId() : 0; }
+
+qint64 RunnerProcess::measure(const Region& region) {
+    FuseRequest request;
+    request.region = region;
+    return enqueue(std::move(request));
+}
+qint64 RunnerProcess::askDevice() { return enqueue(DeviceRequest{}); }
+
+qint64 RunnerProcess::enqueue(RunnerCall call) {
+    const qint64 id = ++last_id_;
+    const auto fail = [this, id](const char* code, const QString& message) {
+        QTimer::singleShot(0, this, [this, id, code, message] { answerFailed(id, code, message); });
+    };
+    if (command_.isEmpty()) {
+        fail(runner_error::kNone, {});
+        return id;
+    }
+    Result<std::string> line = encodeRequest({id, std::move(call)});
+    if (!line) {
+        fail("unsupported", text(line.error().message()));
+        return id;
+    }
+    queue_.push_back({id, std::move(*line)});
+    QTimer::singleShot(0, this, &RunnerProcess::work);
+    return id;
+}
+
+void RunnerProcess::work() {
+    if (queue_.empty() || sent_) return;
+    if (state_ == State::Off) start();
+    if (state_ != State::Ready) return;
+    sent_ = true;
+    received_ = 0;
+    const std::string& line = queue_.front().line;
+    process_->write(line.data(), static_cast<qint64>(line.size()));
+    clock_.start(limits_.answer);
+}
+
+void RunnerProcess::start() {
+    out_.clear();
+    err_.clear();
+    received_ = 0;
+    odd_lines_ = 0;
+    state_ = State::Greeting;
+    process_ = new QProcess(this);
+    process_->setProcessChannelMode(QProcess::SeparateChannels);
+    connect(process_, &QProcess::readyReadStandardOutput, this, &RunnerProcess::readOut);
+    connect(process_, &QProcess::readyReadStandardError, this, [this] {
+        err_ += process_->readAllStandardError();
+        if (err_.size() > kMostWords) err_.remove(0, err_.size() - kMostWords);
+    });
+    connect(process_, &QProcess::finished, this, &RunnerProcess::onFinished);
+    connect(process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
+        if (error == QProcess::FailedToStart)
+            drop(runner_error::kNone, tr("%1: %2.").arg(commandText(), process_->errorString()), true);
+    });
+    clock_.start(limits_.hello);
+    // An answer to a request must not come during the call that made it; work() is called from the event loop.
+    process_->start(command_.front(), command_.mid(1));
+}
+
+void RunnerProcess::readOut() {
+    const QByteArray more = process_->readAllStandardOutput();
+    received_ += more.size();
+    out_ += more;
+    qsizetype from = 0;
+    const QProcess* const now = process_;
+    for (qsizetype end = out_.indexOf('\n', from); end >= 0; end = out_.indexOf('\n', from)) {
+        const QByteArray line = out_.mid(from, end - from);
+        from = end + 1;
+        takeLine(line);
+        if (process_ != now) return; // it was dropped, and what it said with it
+    }
+    out_.remove(0, from);
+    if (out_.size() > kMostLine)
+        drop(runner_error::kFlood, tr("It wrote a line of more than %1 bytes.").arg(kMostLine));
+    else if (received_ > limits_.flood && (sent_ || state_ == State::Greeting))
+        drop(runner_error::kFlood, tr("It wrote more than %1 bytes for one request.").arg(limits_.flood));
+}
+
+void RunnerProcess::takeLine(const QByteArray& line) {
+    const std::string_view words(line.constData(), static_cast<std::size_t>(line.size()));
+    if (state_ == State::Greeting) {
+        const bool object = line.trimmed().startsWith('{');
+        if (!object) { // a login on another machine may greet first
+            if (++odd_lines_ > kMostOddLines)
+                drop(runner_error::kGarbled, tr("It is no fusescope-runner: expected its hello, found other text."),
+                     true);
+            return;
+        }
+        Result<RunnerHello> hello = decodeHello(words);
+        if (!hello) {
+            const bool version = hello.error().code == ErrorCode::Unsupported;
+            drop(version ? runner_error::kVersion : runner_error::kGarbled, text(hello.error().message()), true);
+            return;
+        }
+        hello_ = std::move(*hello);
+        state_ = State::Ready;
+        clock_.stop();
+        Q_EMIT changed();
+        work();
+        return;
+    }
+    if (line.trimmed().isEmpty()) return;
+    const Result<RunnerAnswer> answer = decodeAnswer(words);
+    if (!answer) {
+        drop(runner_error::kGarbled, text(answer.error().message()));
+        return;
+    }
+    takeAnswer(*answer);
+}
+
+void RunnerProcess::takeAnswer(const RunnerAnswer& answer) {
+    // Late answers are nobody's. An error of no request is about a line that it could not read: the one on its way.
+    const bool current = sent_ && !queue_.empty() && answer.id == queue_.front().id;
+    if (const auto* error = std::get_if<RunnerError>(&answer.event)) {
+        if (!current && !(answer.id == 0 && sent_)) return;
+        const qint64 id = queue_.front().id;
+        const RunnerError told = *error;
+        if (told.fatal) forgetProcess(); // it ends by itself; another one is started
+        finish();
+        Q_EMIT failed(id, told);
+        return;
+    }
+    if (!current) return;
+    if (!cancelling_) clock_.start(limits_.answer);
+    const qint64 id = answer.id;
+    if (const auto* progress = std::get_if<RunnerProgress>(&answer.event)) {
+        Q_EMIT progressed(id, text(progress->stage), progress->fraction);
+    } else if (const auto* result = std::get_if<RunnerResult>(&answer.event)) {
+        if (const auto* fuse = std::get_if<FuseResult>(result)) {
+            const FuseResult taken = *fuse;
+            finish();
+            Q_EMIT measured(id, taken);
+        } else if (const auto* hello = std::get_if<RunnerHello>(result)) {
+            hello_ = *hello;
+            finish();
+            Q_EMIT changed();
+            Q_EMIT answered(id);
+        } else {
+            drop(runner_error::kGarbled, tr("It answered another question than was asked."));
+        }
+    }
+}
+
+void RunnerProcess::finish() {
+    clock_.stop();
+    sent_ = cancelling_ = false;
+    if (!queue_.empty()) queue_.pop_front();
+    QTimer::singleShot(0, this, &RunnerProcess::work);
+}
+
+void RunnerProcess::onFinished(int status, QProcess::ExitStatus how) {
+    if (process_ == nullptr) return;
+    const QProcess* const now = process_;
+    readOut(); // its last answer
+    if (process_ != now) return;
+    err_ += process_->readAllStandardError();
+    QString message = how == QProcess::CrashExit ? tr("It was ended by a signal.")
+                      : status == kExitCudaError ? tr("It ended after a CUDA error.")
+                                                 : tr("It ended with status %1.").arg(status);
+    const QString words = lastWords().section(QLatin1Char('\n'), -1);
+    constexpr int kShown = 300;
+    if (!words.isEmpty()) message += QLatin1Char(' ') + tr("Its last words: %1").arg(words.left(kShown));
+    const bool greeting = state_ == State::Greeting;
+    drop(cancelling_ ? runner_error::kCancelled : runner_error::kCrashed, message, greeting);
+}
+
+void RunnerProcess::forgetProcess() {
+    clock_.stop();
+    state_ = State::Off;
+    out_.clear();
+    if (process_ == nullptr) return;
+    process_->disconnect(this);
+    process_->closeWriteChannel();
+    // It may be at its own end: a moment later it is ended in any case.
+    QProcess* old = std::exchange(process_, nullptr);
+    connect(old, &QProcess::finished, old, &QObject::deleteLater);
+    connect(old, &QProcess::errorOccurred, old, &QObject::deleteLater);
+    if (old->state() == QProcess::NotRunning)
+        old->deleteLater();
+    else
+        QTimer::singleShot(kEndMs, old, &QProcess::kill);
+}
+
+void RunnerProcess::drop(const char* code, const QString& message, bool all) {
+    if (process_ != nullptr) {
+        QProcess* const gone = process_;
+        forgetProcess();
+        if (gone->state() != QProcess::NotRunning) gone->kill();
+    }
+    state_ = State::Off;
+    // Without a start nobody is served; else only who was.
+    std::deque<Request> answered;
+    if (all || !sent_) {
+        answered.swap(queue_);
+    } else {
+        answered.push_back(std::move(queue_.front()));
+        queue_.pop_front();
+    }
+    const bool idle = !sent_ && !all;
+    sent_ = cancelling_ = false;
+    if (idle && code == std::string_view(runner_error::kCrashed) && answered.empty()) return; // nobody waited for it
+    for (const Request& request : answered) answerFailed(request.id, code, message);
+    if (!queue_.empty()) QTimer::singleShot(0, this, &RunnerProcess::work);
+}
+
+void RunnerProcess::answerFailed(qint64 id, const char* code, const QString& message) {
+    RunnerError error;
+    error.code = code;
+    error.message = message.toStdString();
+    Q_EMIT failed(id, error);
+}
+
+void RunnerProcess::cancel(qint64 id) {
+    const auto at = std::find_if(queue_.begin(), queue_.end(), [id](const Request& r) { return r.id == id; });
+    if (at == queue_.end()) return;
+    if (at != queue_.begin() || !sent_) {
+        queue_.erase(at);
+        QTimer::singleShot(0, this, [this, id] { answerFailed(id, runner_error::kCancelled, {}); });
+        return;
+    }
+    if (cancelling_) return;
+    cancelling_ = true;
+    if (const Result<std::string> line = encodeRequest({++last_id_, CancelRequest{id}}))
+        process_->write(line->data(), static_cast<qint64>(line->size()));
+    clock_.start(limits_.cancel);
+}
+
+} // namespace fusescope

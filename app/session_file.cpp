@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/session_file.h"
+
+#include "ui/base/paint.h"
+
+#include <QCryptographicHash>
+#include <QDir>
+#include <QFile>
+#include <QFileInfo>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+
+namespace fusescope {
+namespace {
+
+constexpr auto kSchema = "fusescope.session/1";
+constexpr qsizetype kMostBytes = qsizetype{64} << 20, kMostInputs = 64, kMostResults = 10'000;
+
+QString name(const char* key) { return QLatin1String(key); }
+std::string textOf(const QJsonObject& object, const char* key) { return object[name(key)].toString().toStdString(); }
+
+// A result as the runner's own line says it: the protocol checks what is read back.
+QJsonObject resultObject(const MeasuredResult& m) {
+    QJsonObject o;
+    o[name("finding")] = text(m.finding);
+    o[name("instance_class")] = text(m.instance_class);
+    o[name("shape")] = text(m.shape);
+    o[name("runner")] = text(m.runner);
+    o[name("versions")] = text(m.versions);
+    o[name("note")] = text(m.note);
+    o[name("when_s")] = static_cast<double>(m.when_s);
+    o[name("fused_bytes")] = m.fused_bytes;
+    o[name("fused_backward_bytes")] = m.fused_backward_bytes;
+    o[name("fused_flops")] = m.fused_flops;
+    o[name("fused_backward_flops")] = m.fused_backward_flops;
+    if (const Result<std::string> line = encodeAnswer({1, RunnerResult(m.result)}))
+        o[name("answer")] = QJsonDocument::fromJson(QByteArray::fromStdString(*line)).object();
+    return o;
+}
+
+bool readResult(const QJsonObject& o, MeasuredSet& set) {
+    MeasuredResult m;
+    m.finding = textOf(o, "finding");
+    m.instance_class = textOf(o, "instance_class");
+    m.shape = textOf(o, "shape");
+    m.runner = textOf(o, "runner");
+    m.versions = textOf(o, "versions");
+    m.note = textOf(o, "note");
+    m.when_s = static_cast<std::int64_t>(o[name("when_s")].toDouble());
+    m.fused_bytes = o[name("fused_bytes")].toDouble();
+    m.fused_backward_bytes = o[name("fused_backward_bytes")].toDouble();
+    m.fused_flops = o[name("fused_flops")].toDouble();
+    m.fused_backward_flops = o[name("fused_backward_flops")].toDouble();
+    const QByteArray line = QJsonDocument(o[name("answer")].toObject()).toJson(QJsonDocument::Compact);
+    const Result<RunnerAnswer> answer = decodeAnswer({line.constData(), static_cast<std::size_t>(line.size())});
+    if (!answer || m.finding.empty()) return false;
+    const auto* result = std::get_if<RunnerResult>(&answer->event);
+    const auto* fuse = result != nullptr ? std::get_if<FuseResult>(result) : nullptr;
+    if (fuse == nullptr) return false;
+    m.result = *fuse;
+    set.set(std::move(m));
+    return true;
+}
+
+} // namespace
+
+QByteArray sessionJson(const SessionFile& session) {
+    QJsonObject root;
+    root[name("schema")] = name(kSchema);
+    QJsonArray inputs, measured;
+    for (const SessionInput& input : session.inputs)
+        inputs.append(QJsonObject{{name("path"), input.path}, {name("sha256"), QString::fromLatin1(input.sha256)}});
+    for (const auto& [key, result] : session.measured.results()) measured.append(resultObject(result));
+    root[name("inputs")] = inputs;
+    root[name("device")] = session.device;
+    root[name("step")] = session.step;
+    root[name("selection")] = session.selection;
+    root[name("window_state")] = QString::fromLatin1(session.window_state.toBase64());
+    root[name("measured")] = measured;
+    return QJsonDocument(root).toJson();
+}
+
+Result<SessionFile> sessionFromJson(const QByteArray& json, const QString& where) {
+    const auto wrong = [&](const char* found) {
+        return Error{ErrorCode::WrongFormat, "a FuseScope session", found, where.toStdString()};
+    };
+    if (json.size() > kMostBytes) return wrong("a file of more than 64 MB");
+    QJsonParseError problem;
+    const QJsonDocument document = QJsonDocument::fromJson(json, &problem);
+    if (!document.isObject()) return wrong("no JSON object");
+    const QJsonObject root = document.object();
+    if (root[name("schema")].toString() != name(kSchema)) return wrong("another kind or version of file");
+    SessionFile session;
+    const QJsonArray inputs = root[name("inputs")].toArray(), measured = root[name("measured")].toArray();
+    if (inputs.isEmpty()) return wrong("no inputs in it");
+    if (inputs.size() > kMostInputs || measured.size() > kMostResults) return wrong("more entries than make sense");
+    for (const QJsonValue& value : inputs) {
+        const QJsonObject o = value.toObject();
+        session.inputs.append({o[name("path")].toString(), o[name("sha256")].toString().toLatin1()});
+        if (session.inputs.back().path.isEmpty()) return wrong("an input without a path");
+    }
+    session.device = root[name("device")].toString();
+    session.step = root[name("step")].toString(session.step);
+    session.selection = root[name("selection")].toString();
+    session.window_state = QByteArray::fromBase64(root[name("window_state")].toString().toLatin1());
+    for (const QJsonValue& value : measured)
+        if (!readResult(value.toObject(), session.measured)) return wrong("a measured result that cannot be read");
+    return session;
+}
+
+QByteArray sha256Of(const QString& path) {
+    QFile file(path);
+    QCryptographicHash hash(QCryptographicHash::Sha256);
+    if (!file.open(QIODevice::ReadOnly) || !hash.addData(&file)) return {};
+    return hash.result().toHex();
+}
+
+QString foundInput(const SessionInput& input, const QString& session_path) {
+    if (QFileInfo(input.path).isFile()) return input.path;
+    const QFileInfo beside(QFileInfo(session_path).absoluteDir(), QFileInfo(input.path).fileName());
+    return beside.isFile() ? beside.absoluteFilePath() : QString();
+}
+
+Pick pickOf(const Analysis& a, const QString& what) {
+    const QString kind = what.section(QLatin1Char(':'), 0, 0), rest = what.section(QLatin1Char(':'), 1);
+    if (kind == QLatin1String("finding"))
+        for (std::size_t f = 0; f < a.findings.size(); ++f)
+            if (a.findings[f].id == rest.toStdString()) return {PickKind::Finding, static_cast<std::uint32_t>(f)};
+    if (kind == QLatin1String("module"))
+        if (const ModuleId module = a.link.modules.find(rest.toStdString()); module.valid())
+            return {PickKind::Module, module.value};
+    bool number = false;
+    const uint row = rest.toUInt(&number);
+    if (kind == QLatin1String("kernel") && number && a.trace && row < a.trace->kernels.size())
+        return {PickKind::Kernel, row};
+    return {};
+}
+
+QString pickText(const Analysis& a, Pick pick) {
+    switch (pick.kind) {
+    case PickKind::Finding:
+        return pick.id < a.findings.size() ? QLatin1String("finding:") + text(a.findings[pick.id].id) : QString();
+    case PickKind::Module:
+        return pick.id < a.link.modules.modules.size()
+                   ? QLatin1String("module:") + text(a.link.modules.at(ModuleId(pick.id)).path)
+                   : QString();
+    case PickKind::Kernel: return QStringLiteral("kernel:%1").arg(pick.id);
+    default: return {};
+    }
+}
+
+} // namespace fusescope

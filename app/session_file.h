@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A session as a JSON file: inputs by path and hash, what is selected, the layout, and what was measured.
+#pragma once
+
+#include "core/analysis/analysis.h"
+#include "core/analysis/selection.h"
+#include "core/base/result.h"
+#include "core/measured/measured.h"
+
+#include <QByteArray>
+#include <QList>
+#include <QString>
+
+namespace fusescope {
+
+struct SessionInput {
+    QString path;      // as it was
+    QByteArray sha256; // hex
+};
+struct SessionFile {
+    QList<SessionInput> inputs;
+    QString device, step = QStringLiteral("last"); // AnalyzeOptions
+    QString selection;                             // pickText()
+    QByteArray window_state;
+    MeasuredSet measured;
+};
+
+[[nodiscard]] QByteArray sessionJson(const SessionFile& session);
+[[nodiscard]] Result<SessionFile> sessionFromJson(const QByteArray& json, const QString& where);
+// Of a file's content, hex; empty: it cannot be read. Reads all of it: not for the GUI thread.
+[[nodiscard]] QByteArray sha256Of(const QString& path);
+// Where an input is now: at its path, else beside the session's file. "" when at neither.
+[[nodiscard]] QString foundInput(const SessionInput& input, const QString& session_path);
+
+// "finding:rms_norm", "module:model.layers.0.mlp", "kernel:17"; None for what is not there.
+[[nodiscard]] Pick pickOf(const Analysis& analysis, const QString& text);
+[[nodiscard]] QString pickText(const Analysis& analysis, Pick pick); // "" for what has no such name
+
+} // namespace fusescope

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a runner measured of findings, and what the step gains by it: a measured saving takes the prediction's place.
+#pragma once
+
+#include "core/analysis/analysis.h"
+#include "core/ipc/runner_protocol.h"
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fusescope {
+
+// The instances of a finding that are measured once: of one shape. The name stays the same between runs and between
+// analyses of the same files, so that a result finds its instances again.
+struct InstanceClass {
+    std::string name;
+    std::vector<std::uint32_t> instances; // ascending; the first one is measured
+};
+[[nodiscard]] std::vector<InstanceClass> instanceClasses(const Analysis& analysis, const Finding& finding);
+
+struct MeasuredResult {
+    std::string finding;        // id
+    std::string instance_class; // InstanceClass::name
+    std::string shape;          // of the instance, for people
+    FuseResult result;
+    double fused_bytes = 0, fused_backward_bytes = 0; // what one kernel must move; 0 not known
+    double fused_flops = 0, fused_backward_flops = 0;
+    std::string runner;      // its command
+    std::string versions;    // "torch 2.11.0+cu130, driver 580.159.04"
+    std::string note;        // what the fused form leaves out; "" when it is whole
+    std::int64_t when_s = 0; // since 1970, UTC
+};
+
+class MeasuredSet {
+public:
+    using Key = std::pair<std::string, std::string>; // finding, instance class
+
+    void set(MeasuredResult result); // in the place of an earlier one
+    void remove(const Key& key) { results_.erase(key); }
+    void clear() { results_.clear(); }
+    [[nodiscard]] const MeasuredResult* find(const std::string& finding, const std::string& instance_class) const;
+    [[nodiscard]] const std::map<Key, MeasuredResult>& results() const noexcept { return results_; }
+    [[nodiscard]] bool empty() const noexcept { return results_.empty(); }
+
+private:
+    std::map<Key, MeasuredResult> results_;
+};
+
+// What a result is good for.
+enum class MeasuredUse : std::uint8_t {
+    Saving,      // it takes the prediction's place
+    NoFusedForm, // nothing was compared
+    Cpu,         // no GPU: it tells that the fused form works and how exact it is, not what the GPU saves
+    OtherDevice, // another GPU than the one that findings are predicted for
+    Busy,        // another job used the GPU
+};
+[[nodiscard]] MeasuredUse useOf(const Analysis& analysis, const MeasuredResult& result);
+
+// What one instance saves (ns, negative when the fused form is slower): what it takes in the step, at most what the
+// runner measured of the unfused form, less the fused form; never more than its own time in the step. Where the GPU
+// does not wait for launches in the step, times under a CUDA graph are taken, where there are any: the runner launches
+// one by one, and that shows in its times.
+[[nodiscard]] double measuredSaving(const FuseResult& result, const Instance& instance);
+
+struct MeasuredClass {
+    InstanceClass of;
+    const MeasuredResult* result = nullptr; // null: not measured
+    MeasuredUse use = MeasuredUse::NoFusedForm;
+    double saving_ns = 0; // per step, of all its instances; only with MeasuredUse::Saving
+};
+struct MeasuredFinding {
+    std::vector<MeasuredClass> classes;
+    std::size_t measured = 0; // instances whose saving is measured
+    std::size_t instances = 0;
+    Range saving_ns;         // per step: measured where it is, else predicted
+    double measured_ns = 0;  // of it, measured
+    double predicted_ns = 0; // what was predicted for all of them
+    [[nodiscard]] bool any() const noexcept { return measured > 0; }
+    [[nodiscard]] bool whole() const noexcept { return measured > 0 && measured == instances; }
+};
+[[nodiscard]] MeasuredFinding applyMeasured(const Analysis& analysis, const Finding& finding, const MeasuredSet& set);
+
+// The plan's step. Instances that measured slower when fused stay as they are: they save nothing.
+struct MeasuredPlan {
+    std::size_t measured = 0, parts = 0; // findings of the plan with a measured saving, and all
+    Range saving_ns, predicted_step_ns;
+    [[nodiscard]] bool any() const noexcept { return measured > 0; }
+};
+[[nodiscard]] MeasuredPlan applyMeasured(const Analysis& analysis, const MeasuredSet& set);
+
+} // namespace fusescope

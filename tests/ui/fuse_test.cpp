@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Measuring findings in the window: buttons, queue, cancelling, results, undo. The whole window on the bundled sample,
+// with a runner that the test plays itself.
+#include "tests/ui/window_harness.h"
+
+#include "ui/fuse/fuse_bar.h"
+#include "ui/fuse/fuse_queue.h"
+#include "ui/fuse/fuse_words.h"
+#include "ui/models/finding_model.h"
+#include "ui/models/roles.h"
+#include "ui/panels/finding_card.h"
+#include "ui/panels/findings_panel.h"
+
+#include <QAction>
+#include <QLabel>
+#include <QListView>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QTextBrowser>
+
+#include <vector>
+
+namespace fusescope {
+namespace {
+
+// Collects what is asked; the test answers.
+class PlayedRunner : public FuseRunner {
+public:
+    qint64 measure(const Region& region) override {
+        asked.push_back(region);
+        return ++last;
+    }
+    void cancel(qint64 id) override { cancelled.push_back(id); }
+    bool available() const override { return there; }
+    QString commandText() const override { return QStringLiteral("played"); }
+    const RunnerHello* hello() const override { return nullptr; }
+
+    void setThere(bool now) {
+        there = now;
+        Q_EMIT changed();
+    }
+    void answer(double before_us, double after_us, bool gpu = true) {
+        FuseResult r;
+        r.region = asked.back().id;
+        r.device = gpu ? "NVIDIA H200" : "CPU (reference kernels)";
+        r.on_gpu = gpu;
+        Comparison c;
+        c.direction = "forward";
+        c.has_fused = true;
+        c.baseline.us = {before_us, before_us, before_us};
+        c.fused.us = {after_us, after_us, after_us};
+        r.directions.push_back(c);
+        Q_EMIT measured(last, r);
+    }
+    void fail(const char* code) {
+        RunnerError error;
+        error.code = code;
+        error.message = "why it failed";
+        Q_EMIT failed(last, error);
+    }
+    std::vector<Region> asked;
+    std::vector<qint64> cancelled;
+    qint64 last = 0;
+    bool there = true;
+};
+
+} // namespace
+
+class FuseTest : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void initTestCase() {
+        prepareApplication();
+        window_ = std::make_unique<MainWindow>(false);
+        window_->resize(1600, 1000);
+        window_->show();
+        QVERIFY(openAndSettle(*window_, {sampleTrace(), sampleGraph()}));
+        QVERIFY(QTest::qWaitFor([&] { return queue().prepared(); }, kLoadMs));
+    }
+    void cleanupTestCase() { window_.reset(); }
+    void init() {
+        played_ = std::make_unique<PlayedRunner>();
+        queue().setRunner(played_.get());
+        row_ = rowOf("rms_norm");
+        session().pick({PickKind::Finding, static_cast<std::uint32_t>(row_)});
+    }
+    void cleanup() {
+        queue().cancelAll();
+        session().setMeasured({});
+        queue().undoStack()->clear();
+        queue().setRunner(nullptr);
+        played_.reset();
+    }
+
+    void theButtonSaysWhyNot() {
+        QVERIFY(button()->isVisible());
+        QVERIFY(button()->isEnabled());
+        QCOMPARE(button()->text(), QStringLiteral("Fuse"));
+        played_->setThere(false);
+        QVERIFY(!button()->isEnabled());
+        QVERIFY(button()->toolTip().contains(QLatin1String("No runner")));
+        QVERIFY(action("&Fuse the chosen finding") != nullptr);
+        QVERIFY(!action("&Fuse the chosen finding")->isEnabled());
+        QVERIFY(!action("Fuse all in the &plan")->isEnabled());
+        played_->setThere(true);
+        QVERIFY(button()->isEnabled());
+        // What has no fused form says so.
+        for (std::size_t row = 0; row < analysis().findings.size(); ++row) {
+            const Finding& f = analysis().findings[row];
+            if (f.pattern != Pattern::Optimizer && f.verdict != Verdict::AlreadyFused) continue;
+            QVERIFY(!queue().reasonAgainst(row).isEmpty());
+            session().pick({PickKind::Finding, static_cast<std::uint32_t>(row)});
+            QVERIFY(!button()->isEnabled());
+        }
+    }
+
+    void fTheButtonAndTheCardFuse() {
+        list()->setFocus();
+        QTest::keyClick(list(), Qt::Key_F);
+        QCOMPARE(played_->asked.size(), std::size_t{1});
+        QCOMPARE(button()->text(), QStringLiteral("Cancel"));
+        QTest::mouseClick(button(), Qt::LeftButton);
+        QCOMPARE(played_->cancelled, std::vector<qint64>{1});
+        played_->fail("cancelled");
+        QCOMPARE(state(), FuseJob::State::Idle);
+        QTest::mouseClick(button(), Qt::LeftButton);
+        QCOMPARE(played_->asked.size(), std::size_t{2});
+        played_->fail("cancelled");
+        const QModelIndex index = list()->currentIndex();
+        list()->scrollTo(index);
+        QTest::mouseClick(list()->viewport(), Qt::LeftButton, Qt::NoModifier,
+                          FindingCardDelegate::buttonRect(list()->visualRect(index)).center());
+        QCOMPARE(played_->asked.size(), std::size_t{3});
+        QCOMPARE(played_->asked.back().pattern, std::string("rms_norm"));
+        QVERIFY(!played_->asked.back().fused.steps.empty());
+    }
+
+    void progressShowsOnTheCard() {
+        const int before = cardHeight();
+        queue().fuse(row_);
+        QVERIFY(cardHeight() > before);
+        Q_EMIT played_->progressed(played_->last, QStringLiteral("fused forward"), 0.5);
+        const FuseJob job = queue().job(row_);
+        QCOMPARE(job.state, FuseJob::State::Running);
+        QCOMPARE(job.fraction, 0.5 / static_cast<double>(job.of));
+        QVERIFY(jobText(job).contains(QLatin1String("fused forward")));
+        played_->fail("cancelled");
+        QCOMPARE(cardHeight(), before);
+    }
+
+    void theResultLandsAndIsUndone() {
+        const QString predicted = headline();
+        queue().fuse(row_);
+        answerAll(row_, 400, 48);
+        QCOMPARE(state(), FuseJob::State::Idle);
+        QVERIFY(!session().measured().empty());
+        const MeasuredFinding f = applyMeasured(analysis(), analysis().findings[row_], session().measured());
+        QVERIFY(f.whole());
+        QVERIFY(detail().contains(QLatin1String("Measured")));
+        QVERIFY(detail().contains(QLatin1String("NVIDIA H200")));
+        QVERIFY(detail().contains(QStringLiteral("8.33×")));
+        QCOMPARE(button()->text(), QStringLiteral("Measure again"));
+        QVERIFY(headline() != predicted);
+        QVERIFY2(headline().contains(QLatin1String("measured")), qPrintable(headline()));
+        QVERIFY(findings()->copyText().contains(QLatin1String("**Measured**")));
+        // The step's new length: all that the plan takes of the finding, measured, the rest predicted.
+        const MeasuredPlan plan = applyMeasured(analysis(), session().measured());
+        QVERIFY(plan.predicted_step_ns.expected > 0);
+        QCOMPARE(plan.measured, std::size_t{1});
+
+        const std::size_t landed = session().measured().results().size();
+        for (std::size_t i = 0; i < landed; ++i) QTest::keyClick(window_.get(), Qt::Key_Z, Qt::ControlModifier);
+        QVERIFY(session().measured().empty());
+        QCOMPARE(headline(), predicted);
+        QVERIFY(!detail().contains(QLatin1String("Measured")));
+        QTest::keyClick(window_.get(), Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
+        QCOMPARE(session().measured().results().size(), std::size_t{1});
+        action("C&lear measured results")->trigger();
+        QVERIFY(session().measured().empty());
+        QTest::keyClick(window_.get(), Qt::Key_Z, Qt::ControlModifier);
+        QCOMPARE(session().measured().results().size(), std::size_t{1});
+    }
+
+    void theCpuSaysSoAndOverridesNothing() {
+        const QString predicted = headline();
+        queue().fuse(row_);
+        answerAll(row_, 4000, 50, false);
+        QCOMPARE(headline(), predicted);
+        QVERIFY(detail().contains(QLatin1String("Ran on the CPU")));
+        const auto* model = findings()->findChild<FindingModel*>();
+        const MeasuredFinding* m = model->measured(static_cast<int>(row_));
+        QVERIFY(m != nullptr && !m->any());
+        QVERIFY(measuredLine(*m).startsWith(QLatin1String("CPU")));
+    }
+
+    void whatGoesWrongStandsOnTheFinding() {
+        for (const char* code : {"out_of_memory", "crashed", "hung", "unsupported", "time_limit", "internal"}) {
+            queue().fuse(row_);
+            played_->fail(code);
+            QCOMPARE(state(), FuseJob::State::Failed);
+            const auto* note = bar()->findChild<QLabel*>();
+            QVERIFY(note->isVisible());
+            QVERIFY2(note->text().contains(QLatin1String("why it failed")), qPrintable(note->text()));
+            QVERIFY(button()->isEnabled()); // once more
+        }
+        QVERIFY(session().measured().empty());
+    }
+
+    void thePlanIsMeasuredOneByOne() {
+        action("Fuse all in the &plan")->trigger();
+        const std::size_t wanted = queue().active();
+        QVERIFY(wanted >= 2);
+        QCOMPARE(played_->asked.size(), std::size_t{1}); // one on its way
+        int guard = 0;
+        while (queue().active() > 0 && ++guard < 200) played_->answer(300, 100);
+        QCOMPARE(queue().active(), std::size_t{0});
+        QCOMPARE(applyMeasured(analysis(), session().measured()).measured, wanted);
+        QVERIFY(headline().contains(QLatin1String("measured")));
+    }
+
+    void withoutARunnerNobodyWaits() {
+        queue().fusePlan();
+        const std::size_t wanted = queue().active();
+        played_->fail("no_runner");
+        QCOMPARE(queue().active(), std::size_t{0});
+        QCOMPARE(played_->asked.size(), std::size_t{1});
+        std::size_t failed = 0;
+        for (std::size_t row = 0; row < analysis().findings.size(); ++row)
+            failed += queue().job(row).state == FuseJob::State::Failed ? 1 : 0;
+        QCOMPARE(failed, wanted);
+        QVERIFY(errorWords(queue().job(row_).error).long_text.contains(QLatin1String("ssh gpu-box")));
+    }
+
+    void cancelOfOneThatWaitsLeavesTheOthers() {
+        queue().fusePlan();
+        const std::size_t wanted = queue().active();
+        std::size_t waiting = 0;
+        for (std::size_t row = 0; row < analysis().findings.size(); ++row)
+            if (queue().job(row).state == FuseJob::State::Waiting) waiting = row;
+        queue().cancel(waiting);
+        QCOMPARE(queue().active(), wanted - 1);
+        QVERIFY(played_->cancelled.empty());
+        action("&Cancel all measurements")->trigger();
+        QCOMPARE(queue().active(), std::size_t{0});
+        QCOMPARE(played_->cancelled.size(), std::size_t{1});
+        played_->answer(300, 100); // too late: nobody's
+        QVERIFY(session().measured().empty());
+    }
+
+    void resultsStayWithAnotherStepAndGoWithTheFiles() {
+        queue().fuse(row_);
+        answerAll(row_, 400, 50);
+        const std::size_t landed = session().measured().results().size();
+        const AnalysisPtr now = session().analysis();
+        auto other = std::make_shared<Analysis>(*now);
+        session().setAnalysis(other);
+        QCOMPARE(session().measured().results().size(), landed);
+        auto another = std::make_shared<Analysis>(*now);
+        another->files.push_back("other.pt2");
+        session().setAnalysis(another);
+        QVERIFY(session().measured().empty());
+        session().setAnalysis(now);
+        QVERIFY(QTest::qWaitFor([&] { return queue().prepared(); }, kLoadMs));
+    }
+
+    void aSessionBringsEverythingBack() {
+        queue().fuse(row_);
+        answerAll(row_, 400, 50);
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("mine.fusescope"));
+        QSignalSpy written(window_.get(), &MainWindow::exported);
+        window_->saveSession(path);
+        QVERIFY(written.wait(kLoadMs));
+        QVERIFY(written.front().at(1).toBool());
+        const MeasuredSet before = session().measured();
+        const QString total = headline();
+
+        MainWindow other(false);
+        other.resize(1600, 1000);
+        other.show();
+        QVERIFY(openAndSettle(other, {path}));
+        QVERIFY(other.banner().sentences().isEmpty());
+        QVERIFY(other.session().analysis());
+        QCOMPARE(other.session().selection().pick, (Pick{PickKind::Finding, static_cast<std::uint32_t>(row_)}));
+        QCOMPARE(other.session().measured().results().size(), before.results().size());
+        for (const auto& [key, result] : before.results()) {
+            const MeasuredResult* again = other.session().measured().find(key.first, key.second);
+            QVERIFY(again != nullptr);
+            QCOMPARE(again->result.device, result.result.device);
+            QCOMPARE(again->result.directions.size(), result.result.directions.size());
+            QCOMPARE(again->result.directions[0].fused.us.median, result.result.directions[0].fused.us.median);
+            QCOMPARE(again->fused_bytes, result.fused_bytes);
+            QCOMPARE(again->when_s, result.when_s);
+        }
+        QCOMPARE(applyMeasured(*other.session().analysis(), other.session().measured()).predicted_step_ns.expected,
+                 applyMeasured(analysis(), before).predicted_step_ns.expected);
+
+        // Another content than it was saved with: the results are left out, and it is said.
+        QFile file(path);
+        QVERIFY(file.open(QIODevice::ReadWrite));
+        QByteArray json = file.readAll();
+        const qsizetype hash = json.indexOf("\"sha256\": \"") + 11;
+        json[hash] = json[hash] == '0' ? '1' : '0';
+        file.resize(0);
+        file.seek(0);
+        file.write(json);
+        file.close();
+        QVERIFY(openAndSettle(other, {path}));
+        QVERIFY(other.session().measured().empty());
+        QCOMPARE(other.banner().sentences().size(), 1);
+        // No session at all.
+        QFile broken(folder.filePath(QStringLiteral("broken.fusescope")));
+        QVERIFY(broken.open(QIODevice::WriteOnly));
+        broken.write("{\"schema\": \"something\"}");
+        broken.close();
+        QVERIFY(openAndSettle(other, {broken.fileName()}));
+        QVERIFY(other.banner().sentences().front().contains(QLatin1String("session")));
+    }
+
+    void twoHundredClicks() {
+        const std::size_t children = window_->findChildren<QObject*>().size();
+        for (int i = 0; i < 200; ++i) {
+            queue().fuse(row_);
+            if (i % 3 == 0)
+                played_->fail("crashed");
+            else
+                answerAll(row_, 400, 50 + i);
+        }
+        QCOMPARE(queue().active(), std::size_t{0});
+        QVERIFY(static_cast<std::size_t>(window_->findChildren<QObject*>().size()) <= children + 4);
+        QVERIFY(queue().undoStack()->count() <= 200);
+    }
+
+private:
+    Session& session() { return window_->session(); }
+    const Analysis& analysis() { return *session().analysis(); }
+    FuseQueue& queue() { return window_->fuseQueue(); }
+    FindingsPanel* findings() { return &window_->findings(); }
+    QListView* list() { return findings()->findChild<QListView*>(); }
+    FuseBar* bar() { return findings()->findChild<FuseBar*>(); }
+    QPushButton* button() { return bar()->findChild<QPushButton*>(QStringLiteral("fuseButton")); }
+    QString detail() { return findings()->findChild<QTextBrowser*>()->toPlainText(); }
+    FuseJob::State state() { return queue().job(row_).state; }
+    int cardHeight() { return list()->visualRect(list()->currentIndex()).height(); }
+    QString headline() {
+        for (const QLabel* label : window_->findChildren<QLabel*>())
+            if (label->text().startsWith(QLatin1String("step ")) && label->font().bold() &&
+                label->parentWidget()->inherits("QToolBar"))
+                return label->text();
+        return {};
+    }
+    QAction* action(const char* name) {
+        for (QAction* one : window_->findChildren<QAction*>())
+            if (one->text() == QLatin1String(name)) return one;
+        return nullptr;
+    }
+    std::size_t rowOf(const char* id) {
+        for (std::size_t row = 0; row < analysis().findings.size(); ++row)
+            if (analysis().findings[row].id == id) return row;
+        return 0;
+    }
+    void answerAll(std::size_t row, double before_us, double after_us, bool gpu = true) {
+        int guard = 0;
+        while (queue().job(row).active() && ++guard < 20) played_->answer(before_us, after_us, gpu);
+    }
+
+    std::unique_ptr<MainWindow> window_;
+    std::unique_ptr<PlayedRunner> played_;
+    std::size_t row_ = 0;
+};
+
+} // namespace fusescope
+
+QTEST_MAIN(fusescope::FuseTest)
+#include "fuse_test.moc"

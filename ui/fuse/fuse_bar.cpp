@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/fuse/fuse_bar.h"
+
+#include "ui/base/paint.h"
+#include "ui/fuse/fuse_words.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+namespace fusescope {
+
+FuseBar::FuseBar(Session* session, FuseQueue* queue, QWidget* parent)
+    : QWidget(parent), session_(session), queue_(queue), button_(new QPushButton(this)),
+      runner_(new QPushButton(tr("Runner…"), this)), progress_(new QProgressBar(this)), note_(new QLabel(this)) {
+    setObjectName(QStringLiteral("fuseBar"));
+    button_->setObjectName(QStringLiteral("fuseButton"));
+    progress_->setTextVisible(false);
+    progress_->setAccessibleName(tr("Progress of the measurement"));
+    note_->setTextFormat(Qt::PlainText);
+    note_->setWordWrap(true);
+    note_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    runner_->setToolTip(tr("Which program measures, here or on another machine"));
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(16, 8, 16, 8);
+    column->setSpacing(4);
+    auto* row = new QHBoxLayout;
+    row->setSpacing(8);
+    row->addWidget(button_);
+    row->addWidget(progress_, 1);
+    row->addStretch();
+    row->addWidget(runner_);
+    column->addLayout(row);
+    column->addWidget(note_);
+    connect(button_, &QPushButton::clicked, this, [this] {
+        if (row_ < 0) return;
+        const auto at = static_cast<std::size_t>(row_);
+        if (queue_->job(at).active())
+            queue_->cancel(at);
+        else
+            queue_->fuse(at);
+    });
+    connect(runner_, &QPushButton::clicked, this, &FuseBar::runnerWanted);
+    connect(queue, &FuseQueue::changed, this, &FuseBar::update);
+    connect(session, &Session::themeChanged, this, &FuseBar::update);
+    update();
+}
+
+void FuseBar::show(int row) {
+    row_ = row;
+    update();
+}
+
+void FuseBar::update() {
+    const AnalysisPtr& analysis = session_->analysis();
+    const bool some = row_ >= 0 && analysis && static_cast<std::size_t>(row_) < analysis->findings.size();
+    setVisible(some);
+    if (!some) return;
+    const auto row = static_cast<std::size_t>(row_);
+    const Finding& finding = analysis->findings[row];
+    const FuseJob job = queue_->job(row);
+    const QString against = queue_->reasonAgainst(row);
+    bool again = false;
+    for (const auto& [key, result] : session_->measured().results()) again = again || key.first == finding.id;
+    button_->setText(job.active() ? tr("Cancel") : again ? tr("Measure again") : tr("Fuse"));
+    button_->setEnabled(job.active() ? job.state != FuseJob::State::Cancelling : against.isEmpty());
+    button_->setToolTip(job.active() ? tr("Leave it unmeasured")
+                        : !against.isEmpty()
+                            ? against
+                            : tr("Run it unfused and fused, and compare speed, memory and numbers (F)"));
+    button_->setAccessibleDescription(button_->toolTip());
+    progress_->setVisible(job.active());
+    constexpr int kSteps = 1000;
+    progress_->setRange(0, job.fraction < 0 ? 0 : kSteps);
+    if (job.fraction >= 0) progress_->setValue(static_cast<int>(job.fraction * kSteps));
+    const bool failed = job.state == FuseJob::State::Failed;
+    QString note = job.active() ? jobText(job) : failed ? errorWords(job.error).long_text : against;
+    const bool runner_missing = queue_->runner() == nullptr || !queue_->runner()->available();
+    runner_->setVisible(!job.active() && finding.verdict != Verdict::AlreadyFused && (failed || runner_missing));
+    note_->setText(note);
+    note_->setVisible(!note.isEmpty());
+    note_->setFont(uiFont(12));
+    QPalette own = paletteOf(session_->theme());
+    own.setColor(QPalette::WindowText, qColor(failed ? ColourRole::Danger : ColourRole::TextMuted, session_->theme()));
+    note_->setPalette(own);
+}
+
+} // namespace fusescope

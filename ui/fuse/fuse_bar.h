@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Below the details of a finding: the button that measures it, how far it is, what went wrong.
+#pragma once
+
+#include "ui/fuse/fuse_queue.h"
+
+#include <QWidget>
+
+class QLabel;
+class QProgressBar;
+class QPushButton;
+
+namespace fusescope {
+
+class FuseBar : public QWidget {
+    Q_OBJECT
+public:
+    FuseBar(Session* session, FuseQueue* queue, QWidget* parent = nullptr);
+    void show(int row); // of the finding, -1: none
+
+Q_SIGNALS:
+    void runnerWanted(); // where a runner could be named
+
+private:
+    void update();
+    Session* session_;
+    FuseQueue* queue_;
+    int row_ = -1;
+    QPushButton *button_, *runner_;
+    QProgressBar* progress_;
+    QLabel* note_;
+};
+
+} // namespace fusescope

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/fuse/fuse_queue.h"
+
+#include "core/region/build.h"
+#include "ui/base/paint.h"
+
+#include <QDateTime>
+#include <QThreadPool>
+#include <QUndoCommand>
+
+#include <algorithm>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <utility>
+
+namespace fusescope {
+namespace {
+
+constexpr std::size_t kMostShapes = 6; // of a finding; the ones that take the most time. The rest stays predicted
+constexpr int kUndoSteps = 200;
+
+class LandResult : public QUndoCommand {
+public:
+    LandResult(Session* session, MeasuredResult result) : session_(session), result_(std::move(result)) {
+        if (const MeasuredResult* old = session->measured().find(result_.finding, result_.instance_class))
+            before_ = *old;
+        setText(FuseQueue::tr("measured %1").arg(fusescope::text(result_.finding)));
+    }
+    void redo() override {
+        MeasuredSet set = session_->measured();
+        set.set(result_);
+        session_->setMeasured(std::move(set));
+    }
+    void undo() override {
+        MeasuredSet set = session_->measured();
+        if (before_)
+            set.set(*before_);
+        else
+            set.remove({result_.finding, result_.instance_class});
+        session_->setMeasured(std::move(set));
+    }
+
+private:
+    Session* session_;
+    MeasuredResult result_;
+    std::optional<MeasuredResult> before_;
+};
+
+class ClearResults : public QUndoCommand {
+public:
+    explicit ClearResults(Session* session) : session_(session), before_(session->measured()) {
+        setText(FuseQueue::tr("clear measured results"));
+    }
+    void redo() override { session_->setMeasured({}); }
+    void undo() override { session_->setMeasured(before_); }
+
+private:
+    Session* session_;
+    MeasuredSet before_;
+};
+
+double timeOf(const Finding& finding, const InstanceClass& one) {
+    double time = 0;
+    for (const std::uint32_t i : one.instances) {
+        const Instance& instance = finding.instances[i];
+        time += instance.forward_ns + instance.backward_ns + instance.idle_ns;
+    }
+    return time;
+}
+
+} // namespace
+
+// Where the worker leaves what it made: the queue may be gone by then.
+struct FuseQueue::Mailbox {
+    std::mutex guard;
+    FuseQueue* owner = nullptr;
+};
+
+FuseQueue::FuseQueue(Session* session, QObject* parent)
+    : QObject(parent), session_(session), mailbox_(std::make_shared<Mailbox>()) {
+    mailbox_->owner = this;
+    undo_.setUndoLimit(kUndoSteps);
+    connect(session, &Session::analysisChanged, this, [this] {
+        cancelAll();
+        jobs_.clear();
+        if (session_->measured().empty()) undo_.clear();
+        prepare();
+    });
+    connect(session, &Session::measuredChanged, this, &FuseQueue::changed);
+    prepare();
+}
+
+FuseQueue::~FuseQueue() {
+    const std::lock_guard lock(mailbox_->guard);
+    mailbox_->owner = nullptr;
+}
+
+void FuseQueue::setRunner(FuseRunner* runner) {
+    if (runner_ == runner) return;
+    cancelAll();
+    if (runner_ != nullptr) runner_->disconnect(this);
+    runner_ = runner;
+    if (runner_ != nullptr) {
+        connect(runner_, &FuseRunner::progressed, this, &FuseQueue::onProgress);
+        connect(runner_, &FuseRunner::measured, this, &FuseQueue::onMeasured);
+        connect(runner_, &FuseRunner::failed, this, &FuseQueue::onFailed);
+        connect(runner_, &FuseRunner::changed, this, &FuseQueue::changed);
+        connect(runner_, &QObject::destroyed, this, [this] { runner_ = nullptr; });
+    }
+    Q_EMIT changed();
+}
+
+// Regions are made once, in a worker: of a whole model each takes a walk through its graph.
+void FuseQueue::prepare() {
+    ++generation_;
+    of_findings_.clear();
+    const AnalysisPtr analysis = session_->analysis();
+    prepared_ = analysis == nullptr;
+    if (!analysis) {
+        Q_EMIT changed();
+        return;
+    }
+    QThreadPool::globalInstance()->start([analysis, mailbox = mailbox_, generation = generation_] {
+        std::vector<Prepared> all;
+        try {
+            for (const Finding& finding : analysis->findings) {
+                Prepared& one = all.emplace_back();
+                if (finding.verdict == Verdict::AlreadyFused) {
+                    one.reason = tr("It is fused already.");
+                    continue;
+                }
+                std::vector<InstanceClass> classes = instanceClasses(*analysis, finding);
+                std::stable_sort(classes.begin(), classes.end(),
+                                 [&](const auto& a, const auto& b) { return timeOf(finding, a) > timeOf(finding, b); });
+                if (classes.size() > kMostShapes) classes.resize(kMostShapes);
+                for (const InstanceClass& c : classes) {
+                    const std::uint32_t first = c.instances.front();
+                    Result<Region> region = regionOfInstance(*analysis, finding, first);
+                    QString reason =
+                        !region ? text(region.error().message())
+                        : region->fused.steps.empty()
+                            ? (region->reason.empty() ? tr("There is no fused form of it.") : text(region->reason))
+                            : QString();
+                    if (!reason.isEmpty()) {
+                        if (one.reason.isEmpty()) one.reason = std::move(reason);
+                        continue;
+                    }
+                    Shape shape;
+                    shape.head.finding = finding.id;
+                    shape.head.instance_class = c.name;
+                    shape.head.shape = finding.instances[first].shape;
+                    shape.head.note = region->reason;
+                    shape.head.fused_bytes = region->fused_bytes;
+                    shape.head.fused_backward_bytes = region->fused_backward_bytes;
+                    shape.head.fused_flops = region->fused_flops;
+                    shape.head.fused_backward_flops = region->fused_backward_flops;
+                    shape.region = std::move(*region);
+                    one.shapes.push_back(std::move(shape));
+                }
+                if (!one.shapes.empty()) one.reason.clear();
+                if (one.shapes.empty() && one.reason.isEmpty()) one.reason = tr("It has no occurrence to measure.");
+            }
+        } catch (const std::bad_alloc&) {
+            all.resize(analysis->findings.size());
+            for (Prepared& one : all)
+                if (one.shapes.empty()) one.reason = tr("There is too little memory to make its region.");
+        }
+        const std::lock_guard lock(mailbox->guard);
+        if (mailbox->owner == nullptr) return;
+        QMetaObject::invokeMethod(
+            mailbox->owner,
+            [mailbox, generation, all = std::move(all)]() mutable {
+                mailbox->owner->setPrepared(generation, std::move(all)); // the event goes with its receiver
+            },
+            Qt::QueuedConnection);
+    });
+    Q_EMIT changed();
+}
+
+void FuseQueue::setPrepared(std::size_t generation, std::vector<Prepared> prepared) {
+    if (generation != generation_) return;
+    of_findings_ = std::move(prepared);
+    prepared_ = true;
+    Q_EMIT changed();
+    startNext();
+}
+
+const Finding* FuseQueue::findingAt(std::size_t row) const {
+    const AnalysisPtr& analysis = session_->analysis();
+    return analysis && row < analysis->findings.size() ? &analysis->findings[row] : nullptr;
+}
+
+const FuseQueue::Prepared* FuseQueue::preparedOf(const std::string& finding) const {
+    const AnalysisPtr& analysis = session_->analysis();
+    if (!analysis || of_findings_.size() != analysis->findings.size()) return nullptr;
+    for (std::size_t row = 0; row < of_findings_.size(); ++row)
+        if (analysis->findings[row].id == finding) return &of_findings_[row];
+    return nullptr;
+}
+
+FuseJob FuseQueue::job(std::size_t row) const {
+    const Finding* finding = findingAt(row);
+    if (finding == nullptr) return {};
+    const auto at = jobs_.find(finding->id);
+    return at == jobs_.end() ? FuseJob{} : at->second;
+}
+
+QString FuseQueue::reasonAgainst(std::size_t row) const {
+    const Finding* finding = findingAt(row);
+    if (finding == nullptr) return tr("Nothing is opened.");
+    if (finding->verdict == Verdict::AlreadyFused) return tr("It is fused already.");
+    if (const Prepared* made = preparedOf(finding->id); made != nullptr && !made->reason.isEmpty()) return made->reason;
+    if (runner_ == nullptr || !runner_->available())
+        return tr("No runner was found: fusescope-runner measures regions with PyTorch. Name one in Fuse > Runner.");
+    return {};
+}
+
+std::size_t FuseQueue::active() const { return entries_.size(); }
+
+bool FuseQueue::planCanBeFused() const {
+    const AnalysisPtr& analysis = session_->analysis();
+    if (!analysis) return false;
+    for (std::size_t row = 0; row < analysis->findings.size(); ++row)
+        if (planPartOf(analysis->plan, analysis->findings[row].id) != nullptr && reasonAgainst(row).isEmpty())
+            return true;
+    return false;
+}
+
+void FuseQueue::fuse(std::size_t row) {
+    const Finding* finding = findingAt(row);
+    if (finding == nullptr || !reasonAgainst(row).isEmpty() || job(row).active()) return;
+    FuseJob fresh;
+    fresh.state = FuseJob::State::Waiting;
+    jobs_[finding->id] = fresh;
+    entries_.push_back({finding->id, 0});
+    Q_EMIT changed();
+    startNext();
+}
+
+void FuseQueue::fusePlan() {
+    const AnalysisPtr& analysis = session_->analysis();
+    if (!analysis) return;
+    for (const std::string& id : analysis->plan.findings)
+        for (std::size_t row = 0; row < analysis->findings.size(); ++row)
+            if (analysis->findings[row].id == id) fuse(row);
+}
+
+void FuseQueue::startNext() {
+    if (request_ != 0 || entries_.empty() || !prepared_ || runner_ == nullptr) return;
+    const Prepared* made = preparedOf(entries_.front().finding);
+    if (made == nullptr || made->shapes.empty()) { // it turned out not to be measurable: its reason says so
+        jobs_.erase(entries_.front().finding);
+        entries_.pop_front();
+        Q_EMIT changed();
+        startNext();
+        return;
+    }
+    step();
+}
+
+// Asks for the next shape of the first entry, or ends it.
+void FuseQueue::step() {
+    Entry& entry = entries_.front();
+    const Prepared* made = preparedOf(entry.finding);
+    if (entry.next >= made->shapes.size()) {
+        end(nullptr);
+        return;
+    }
+    FuseJob& job = jobs_[entry.finding];
+    job.state = FuseJob::State::Running;
+    job.done = entry.next;
+    job.of = made->shapes.size();
+    job.fraction = static_cast<double>(entry.next) / static_cast<double>(job.of);
+    if (entry.next == 0) job.stage = runner_->hello() == nullptr ? tr("starting the runner") : QString();
+    request_ = runner_->measure(made->shapes[entry.next].region);
+    Q_EMIT changed();
+}
+
+void FuseQueue::end(const RunnerError* error) {
+    request_ = 0;
+    const std::string finding = entries_.front().finding;
+    entries_.pop_front();
+    if (error == nullptr || error->code == runner_error::kCancelled) {
+        jobs_.erase(finding);
+    } else {
+        FuseJob& job = jobs_[finding];
+        job = {};
+        job.state = FuseJob::State::Failed;
+        job.error = *error;
+    }
+    // Without a runner of this version the others would fail alike.
+    if (error != nullptr && (error->code == runner_error::kNone || error->code == runner_error::kVersion)) {
+        for (const Entry& entry : entries_) {
+            FuseJob& job = jobs_[entry.finding];
+            job = {};
+            job.state = FuseJob::State::Failed;
+            job.error = *error;
+        }
+        entries_.clear();
+    }
+    Q_EMIT changed();
+    startNext();
+}
+
+void FuseQueue::onProgress(qint64 id, const QString& stage, double fraction) {
+    if (id != request_ || request_ == 0) return;
+    FuseJob& job = jobs_[entries_.front().finding];
+    if (job.state != FuseJob::State::Running) return;
+    job.stage = stage;
+    if (fraction >= 0)
+        job.fraction = (static_cast<double>(job.done) + std::clamp(fraction, 0.0, 1.0)) /
+                       static_cast<double>(std::max<std::size_t>(job.of, 1));
+    Q_EMIT changed();
+}
+
+void FuseQueue::onMeasured(qint64 id, const FuseResult& result) {
+    if (id != request_ || request_ == 0) return;
+    Entry& entry = entries_.front();
+    MeasuredResult landed = preparedOf(entry.finding)->shapes[entry.next].head;
+    landed.result = result;
+    landed.runner = runner_->commandText().toStdString();
+    landed.when_s = QDateTime::currentSecsSinceEpoch();
+    if (const RunnerHello* hello = runner_->hello()) {
+        landed.versions = "torch " + hello->torch;
+        if (!hello->driver.empty()) landed.versions += ", driver " + hello->driver;
+    }
+    const bool cancelled = jobs_[entry.finding].state == FuseJob::State::Cancelling;
+    ++entry.next;
+    undo_.push(new LandResult(session_, std::move(landed)));
+    request_ = 0;
+    if (cancelled)
+        end(nullptr);
+    else
+        step();
+}
+
+void FuseQueue::onFailed(qint64 id, const RunnerError& error) {
+    if (id != request_ || request_ == 0) return;
+    const RunnerError told = error;
+    end(&told);
+}
+
+void FuseQueue::cancel(std::size_t row) {
+    const Finding* finding = findingAt(row);
+    if (finding == nullptr) return;
+    const auto at = std::find_if(entries_.begin(), entries_.end(),
+                                 [&](const Entry& entry) { return entry.finding == finding->id; });
+    if (at == entries_.end()) return;
+    if (at == entries_.begin() && request_ != 0) {
+        jobs_[finding->id].state = FuseJob::State::Cancelling;
+        const qint64 id = request_;
+        Q_EMIT changed();
+        if (runner_ != nullptr) runner_->cancel(id);
+        return;
+    }
+    jobs_.erase(finding->id);
+    entries_.erase(at);
+    Q_EMIT changed();
+    startNext();
+}
+
+// At once: an answer that still comes is nobody's.
+void FuseQueue::cancelAll() {
+    if (request_ != 0 && runner_ != nullptr) runner_->cancel(std::exchange(request_, 0));
+    request_ = 0;
+    for (const Entry& entry : entries_) jobs_.erase(entry.finding);
+    if (entries_.empty()) return;
+    entries_.clear();
+    Q_EMIT changed();
+}
+
+void FuseQueue::clearMeasured() {
+    if (session_->measured().empty()) return;
+    undo_.push(new ClearResults(session_));
+}
+
+} // namespace fusescope
