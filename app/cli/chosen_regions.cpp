@@ -17,10 +17,10 @@ void add(Range& to, const Range& more) {
     to.high += more.high;
 }
 
-ChosenRegion ofInstances(const Analysis& analysis, const Finding& finding, std::vector<std::size_t> members) {
+ChosenRegion ofInstances(const Analysis& analysis, const Finding& finding, std::vector<std::uint32_t> members) {
     ChosenRegion chosen;
     MeasuredRegion& about = chosen.about;
-    const std::size_t first = members.front();
+    const std::uint32_t first = members.front();
     about.finding = finding.id;
     about.pattern = idOf(finding.pattern);
     about.region = finding.id + (first == 0 ? "" : "#" + std::to_string(first));
@@ -28,7 +28,7 @@ ChosenRegion ofInstances(const Analysis& analysis, const Finding& finding, std::
     about.shape = finding.instances[first].shape;
     about.instances = static_cast<double>(members.size());
     about.predicted = true;
-    for (const std::size_t member : members) {
+    for (const std::uint32_t member : members) {
         const Instance& instance = finding.instances[member];
         add(about.predicted_saving_ns, instance.saving_ns);
         if (instance.from_trace && !finding.time_estimated)
@@ -137,7 +137,7 @@ Result<std::vector<ChosenRegion>> chooseRegions(const Analysis& analysis, const 
             return Error{ErrorCode::NotFound,
                          finding.id + "#0 to " + finding.id + "#" + std::to_string(finding.instances.size() - 1),
                          "'" + id + "'", "region"};
-        return std::vector<ChosenRegion>{ofInstances(analysis, finding, {index})};
+        return std::vector<ChosenRegion>{ofInstances(analysis, finding, {static_cast<std::uint32_t>(index)})};
     }
     const bool layer = id.starts_with("layer.");
     if (!analysis.graph && (id == "model" || layer))

@@ -5,7 +5,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 
 extern char** environ; // NOLINT(readability-redundant-declaration)
 
@@ -39,6 +39,7 @@ public:
     int start(const std::vector<std::string>& command, int in, int out) {
         std::vector<char*> argv;
         std::vector<std::string> words = command;
+        argv.reserve(words.size() + 1);
         for (std::string& word : words) argv.push_back(word.data());
         argv.push_back(nullptr);
         posix_spawn_file_actions_t actions;

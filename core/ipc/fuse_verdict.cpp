@@ -103,13 +103,13 @@ std::vector<std::string> verdictReasons(const Comparison& comparison, const Fuse
             fmt::format("Under a CUDA graph, where launches cost nothing, it is {}x: the rest is launches.",
                         formatSignificant(verdict.graph_speedup)));
     if (verdict.numerics == NumericsVerdict::Unknown)
-        reasons.push_back("No error against fp64: " + result.fp64_note + ". It differs from eager by " +
-                          fmt::format("{:.3g}.", fused.relative_to_baseline));
+        reasons.push_back(fmt::format("No error against fp64: {}. It differs from eager by {:.3g}.", result.fp64_note,
+                                      fused.relative_to_baseline));
     else if (verdict.numerics != NumericsVerdict::Bitwise)
         reasons.push_back(
             fmt::format("Error against fp64 {:.3g}, eager's {:.3g}.", fused.relative_error, baseline.relative_error));
     if (result.busy) reasons.push_back("Times are not to be trusted: " + result.busy_note + ".");
-    if (!result.on_gpu) reasons.push_back("Measured on the CPU: it tells of correctness, not of a GPU's speed.");
+    if (!result.on_gpu) reasons.emplace_back("Measured on the CPU: it tells of correctness, not of a GPU's speed.");
     return reasons;
 }
 

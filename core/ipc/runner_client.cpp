@@ -45,7 +45,7 @@ private:
         bool cancelled = false;
     };
 
-    Error fail(ErrorCode code, std::string expected, std::string found);
+    Error fail(ErrorCode code, std::string expected, const std::string& found);
     Error ended(const std::string& expected);
     std::optional<Error> late();
     // An event to hand on; nothing for what is dropped.
@@ -59,7 +59,7 @@ private:
     Clock::time_point last_line_;
 };
 
-Error RunnerClient::Process::fail(ErrorCode code, std::string expected, std::string found) {
+Error RunnerClient::Process::fail(ErrorCode code, std::string expected, const std::string& found) {
     process_.stop();
     over_ = Error{code, std::move(expected), found + process_.lastWords(), ""};
     open_.clear();

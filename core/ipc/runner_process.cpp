@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 
 namespace fusescope::ipc {
 namespace {
@@ -54,6 +55,7 @@ Status RunnerProcess::start(const std::vector<std::string>& command) {
         return Error{ErrorCode::Unreadable, "a pipe to " + name_, "none (" + reason(errno) + ")", {}};
     std::vector<std::string> words = command;
     std::vector<char*> argv;
+    argv.reserve(words.size() + 1);
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
     const pid_t parent = getpid();

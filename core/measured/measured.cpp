@@ -52,7 +52,7 @@ std::vector<InstanceClass> instanceClasses(const Analysis& analysis, const Findi
             return known.name == made.name || known.name.compare(0, made.name.size() + 1, made.name + '#') == 0;
         });
         if (alike > 0) made.name += '#' + std::to_string(alike);
-        for (const std::size_t i : one.members) made.instances.push_back(static_cast<std::uint32_t>(i));
+        made.instances = one.members;
         classes.push_back(std::move(made));
     }
     return classes;

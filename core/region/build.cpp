@@ -162,12 +162,13 @@ std::vector<RegionClass> distinctInstances(const Analysis& analysis, const Findi
                                (one.from_graph == other.from_graph && one.nodes.size() == other.nodes.size());
             return nodes && one.state == other.state && sameSizes(one.geometry, other.geometry);
         });
-        if (same == classes.end()) {
-            classes.push_back({i, 1, {i}});
-            continue;
+        const auto row = static_cast<std::uint32_t>(i);
+        if (same != classes.end()) {
+            ++same->count;
+            same->members.push_back(row);
+        } else {
+            classes.push_back({i, 1, {row}});
         }
-        ++same->count;
-        same->members.push_back(i);
     }
     return classes;
 }

@@ -26,7 +26,7 @@ namespace fusescope {
 struct RegionClass {
     std::size_t instance = 0; // the first
     std::size_t count = 0;
-    std::vector<std::size_t> members; // all of them, ascending
+    std::vector<std::uint32_t> members; // all of them, ascending
 };
 [[nodiscard]] std::vector<RegionClass> distinctInstances(const Analysis& analysis, const Finding& finding);
 

@@ -18,7 +18,7 @@ namespace fusescope {
 struct MeasuredRegion {
     std::string region, pattern, title, shape; // Region::id ...; shape: "4096x4096 bf16", "" of modules
     std::string finding;                       // id; "" of a module
-    std::vector<std::size_t> members;          // instances of the finding that it stands for
+    std::vector<std::uint32_t> members;        // instances of the finding that it stands for
     double instances = 1;                      // per step
     Range predicted_saving_ns;                 // of all of them, per step
     bool predicted = false;

@@ -172,8 +172,9 @@ std::string fuseTable(const FuseReport& report, const Analysis& analysis) {
             predicted.high += region.predicted_saving_ns.high;
         }
         if (shapes > 1)
-            steps.add({finding.id + ", all shapes", fmt::format("{:g}", instances), all ? signedTime(saving) : kNone,
-                       rangeText(predicted), time > 0 ? formatDuration(time) : kNone});
+            steps.add({fmt::format("{}, {} shapes", finding.id, shapes), fmt::format("{:g}", instances),
+                       all ? signedTime(saving) : kNone, rangeText(predicted),
+                       time > 0 ? formatDuration(time) : kNone});
     }
     if (const auto plan = planSaving(report, analysis))
         steps.add({"the plan", "", signedTime(plan->measured_ns), rangeText(plan->predicted_ns),

@@ -160,7 +160,7 @@ void misbehave(std::int64_t id) {
     if (way == "exit") std::_Exit(3);
     if (way == "hang" || way == "silent") hang();
     if (way == "half") {
-        say("{\"id\":" + std::to_string(id) + ",\"ev\":\"res");
+        say(R"({"id":)" + std::to_string(id) + R"(,"ev":"res)");
         std::_Exit(0);
     }
     if (way == "flood")
@@ -172,7 +172,7 @@ void misbehave(std::int64_t id) {
         std::cerr << "the last words\n";
         std::abort();
     }
-    if (way == "bad-json") say("{\"id\":" + std::to_string(id) + ",\"ev\":}\n");
+    if (way == "bad-json") say(R"({"id":)" + std::to_string(id) + ",\"ev\":}\n");
     if (way == "wrong-id") answer(id + 1000, RunnerError{"internal", "of another", false});
     if (way == "wrong-kind") say("{\"id\":" + std::to_string(id) + ",\"ev\":\"party\"}\n");
     if (way == "no-id") answer(0, RunnerError{"internal", "the driver is unwell", false});
@@ -230,7 +230,7 @@ bool work(std::int64_t id) {
 
 int main(int argc, char** argv) {
     if (argc > 1) way = argv[1];
-    if (argc > 2) bad_from = std::atol(argv[2]);
+    if (argc > 2) bad_from = std::strtol(argv[2], nullptr, 10);
     const std::set<std::string> well{"good", "cpu", "slow", "late", "busy"};
     greet();
     std::string line;

@@ -38,7 +38,7 @@ MeasuredRegion region(std::size_t instances, double predicted_us, double time_us
     region.region = region.pattern = region.finding = "rms_norm";
     region.shape = "4096x4096 bf16";
     region.instances = static_cast<double>(instances);
-    for (std::size_t i = 0; i < instances; ++i) region.members.push_back(i);
+    for (std::uint32_t i = 0; i < instances; ++i) region.members.push_back(i);
     region.predicted = true;
     region.predicted_saving_ns = {0.9e3 * predicted_us, 1e3 * predicted_us, 1.1e3 * predicted_us};
     region.time_ns = 1e3 * time_us;
