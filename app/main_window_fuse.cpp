@@ -29,6 +29,10 @@ void MainWindow::buildFuse() {
     connect(findings_, &FindingsPanel::runnerWanted, this, &MainWindow::chooseRunner);
     connect(findings_, &FindingsPanel::chosenChanged, this, &MainWindow::updateFuse);
     connect(fuse_, &FuseQueue::changed, this, &MainWindow::updateFuse);
+    connect(session_, &Session::fuseWanted, this, [this](quint32 finding) {
+        session_->pick({PickKind::Finding, finding});
+        fuse_->fuse(finding);
+    });
     connect(session_, &Session::measuredChanged, this, &MainWindow::updateHeadline);
     updateFuse();
 }

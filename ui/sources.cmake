@@ -6,6 +6,7 @@ set(FUSESCOPE_UI_SOURCES
     base/legend.cpp
     base/session.cpp
     base/tip.cpp
+    fuse/fuse_actions.cpp
     fuse/fuse_bar.cpp
     fuse/fuse_queue.cpp
     fuse/fuse_runner.h

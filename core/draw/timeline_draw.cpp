@@ -221,7 +221,7 @@ void drawStepBounds(const Analysis& analysis, const TimelineView& view, DrawList
 } // namespace
 
 DrawList drawTimeline(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
-                      const SelectionSets& selection) {
+                      const SelectionSets& selection, std::span<const TimelineFused> fused) {
     DrawList list;
     list.width = view.width;
     list.height = view.height;
@@ -236,6 +236,7 @@ DrawList drawTimeline(const Analysis& analysis, const TimelineLayout& layout, co
         painter.paint(row, y);
     }
     drawFlags(analysis, layout, view, selection, list);
+    drawFused(analysis, layout, view, selection, fused, list);
     return list;
 }
 

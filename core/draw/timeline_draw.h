@@ -5,6 +5,7 @@
 #include "core/draw/draw_list.h"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,10 +41,16 @@ struct TimelineView {
     double width = 1000, height = 300; // of the drawing area right of the labels
     double scroll_y = 0;
 };
+// An instance of a finding whose fused form was measured: what that takes; negative: not measured.
+struct TimelineFused {
+    std::uint32_t finding = 0, instance = 0;
+    double forward_ns = -1, backward_ns = -1;
+};
 // Slices of the visible rows and range (level of detail bounds the items to width x rows); selected ones emphasised;
-// spans of findings outlined (ColourRole::Flagged). Does not draw row labels or the ruler.
+// spans of findings outlined (ColourRole::Flagged). Measured ones are drawn as fused
+// over a ghost of what they replace; what comes later stays where it was. Does not draw row labels or the ruler.
 [[nodiscard]] DrawList drawTimeline(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
-                                    const SelectionSets& selection);
+                                    const SelectionSets& selection, std::span<const TimelineFused> fused = {});
 [[nodiscard]] DrawList drawRuler(std::int64_t origin, const TimelineView& view,
                                  double height); // nice ticks, labels from origin
 // A time as the ruler writes it, to the pixel: "120.034 ms" where a pixel is some microseconds.
@@ -54,6 +61,7 @@ struct TimelineView {
 [[nodiscard]] SliceId sliceAt(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
                               double x, double y);
 // For the report: labels, ruler and rows of one step in one picture.
-[[nodiscard]] DrawList drawTimelinePicture(const Analysis& analysis, double width);
+[[nodiscard]] DrawList drawTimelinePicture(const Analysis& analysis, double width,
+                                           std::span<const TimelineFused> fused = {});
 
 } // namespace fusescope

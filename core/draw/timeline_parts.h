@@ -58,6 +58,8 @@ void spansInView(const Analysis& analysis, const TimelineView& view, TrackId tra
 // Marks of worthwhile findings below the kernels they would replace.
 void drawFlags(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
                const SelectionSets& selection, DrawList& list);
+void drawFused(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
+               const SelectionSets& selection, std::span<const TimelineFused> fused, DrawList& list);
 // Gaps of the GPU inside of the steps.
 void drawIdle(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view, DrawList& list);
 // Slices of the selection (kernels, their launches and operators, the picked slice) that may meet the view, ascending.

@@ -8,10 +8,15 @@ namespace {
 
 constexpr double kNsPerUs = 1000;
 
-double fusedTime(const FuseResult& result) { // ns
+// Of the fused form, ns: without the launch, where that is known.
+double timeOf(const Comparison& c) {
+    return (c.fused.graph_us.median > 0 ? c.fused.graph_us : c.fused.us).median * kNsPerUs;
+}
+
+double fusedTime(const FuseResult& result) {
     double time = 0;
     for (const Comparison& c : result.directions)
-        if (c.has_fused) time += (c.fused.graph_us.median > 0 ? c.fused.graph_us : c.fused.us).median * kNsPerUs;
+        if (c.has_fused) time += timeOf(c);
     return time;
 }
 
@@ -55,6 +60,34 @@ std::vector<RooflineMove> rooflineMoves(const Analysis& analysis, const Measured
         moves.push_back(std::move(move));
     }
     return moves;
+}
+
+std::vector<TimelineFused> timelineFused(const Analysis& analysis, const MeasuredSet& set,
+                                         const SelectionSets& selection) {
+    std::vector<TimelineFused> out;
+    if (set.empty()) return out;
+    for (const bool picked : {false, true})
+        for (std::size_t row = 0; row < analysis.findings.size(); ++row) {
+            const auto number = static_cast<std::uint32_t>(row);
+            if (std::binary_search(selection.findings.begin(), selection.findings.end(), number) != picked) continue;
+            const Finding& finding = analysis.findings[row];
+            const PlanPart* part = planPartOf(analysis.plan, finding.id);
+            if (part == nullptr && !picked) continue;
+            const auto shown = [&](std::uint32_t i) {
+                return picked || std::find(part->instances.begin(), part->instances.end(), i) != part->instances.end();
+            };
+            for (const MeasuredClass& c : applyMeasured(analysis, finding, set).classes) {
+                if (c.result == nullptr || c.use != MeasuredUse::Saving) continue;
+                for (const std::uint32_t i : c.of.instances) {
+                    if (!shown(i)) continue;
+                    TimelineFused fused{number, i, -1, -1};
+                    for (const Comparison& d : c.result->result.directions)
+                        if (d.has_fused) (d.direction == "backward" ? fused.backward_ns : fused.forward_ns) = timeOf(d);
+                    out.push_back(fused);
+                }
+            }
+        }
+    return out;
 }
 
 } // namespace fusescope

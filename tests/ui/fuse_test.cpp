@@ -3,6 +3,7 @@
 // with a runner that the test plays itself.
 #include "tests/ui/window_harness.h"
 
+#include "ui/fuse/fuse_actions.h"
 #include "ui/fuse/fuse_bar.h"
 #include "ui/fuse/fuse_queue.h"
 #include "ui/fuse/fuse_words.h"
@@ -14,6 +15,7 @@
 #include <QAction>
 #include <QLabel>
 #include <QListView>
+#include <QMenu>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QTemporaryDir>
@@ -317,6 +319,20 @@ private Q_SLOTS:
         broken.close();
         QVERIFY(openAndSettle(other, {broken.fileName()}));
         QVERIFY(other.banner().sentences().front().contains(QLatin1String("session")));
+    }
+
+    void aViewFusesToo() {
+        session().clear();
+        QMenu menu;
+        addFuseActions(menu, &session(), {PickKind::Kernel, analysis().findings[row_].instances[0].forward[0].value});
+        QVERIFY(!menu.actions().isEmpty());
+        QAction* mine = nullptr;
+        for (QAction* one : menu.actions())
+            if (one->text().contains(titleOf(analysis().findings[row_]))) mine = one;
+        QVERIFY(mine != nullptr);
+        mine->trigger();
+        QVERIFY(queue().job(row_).active());
+        QCOMPARE(session().selection().pick, (Pick{PickKind::Finding, static_cast<std::uint32_t>(row_)}));
     }
 
     void twoHundredClicks() {

@@ -32,6 +32,7 @@ public:
     void setTheme(Theme theme);
     void pick(Pick pick); // what a click anywhere does; the same pick again changes nothing
     void clear() { pick({}); }
+    void wantFused(std::uint32_t finding) { Q_EMIT fuseWanted(finding); } // what "Fuse" in any view does
 
     // Earlier and later selections, as a browser does.
     void back();
@@ -44,6 +45,7 @@ Q_SIGNALS:
     void selectionChanged();
     void themeChanged();
     void measuredChanged();
+    void fuseWanted(quint32 finding);
 
 private:
     void show(Pick pick);

@@ -3,6 +3,7 @@
 
 #include "core/draw/graph_draw.h"
 #include "ui/base/paint.h"
+#include "ui/fuse/fuse_actions.h"
 #include "ui/graph/graph_tip.h"
 
 #include <QApplication>
@@ -392,6 +393,11 @@ void GraphCanvas::contextMenuEvent(QContextMenuEvent* event) {
         menu.addAction(tr("Show the &whole model"), this, [this] { Q_EMIT focusWanted({}); });
     if (!name.isEmpty()) menu.addAction(tr("Copy &name"), this, [name] { QApplication::clipboard()->setText(name); });
     menu.addSeparator();
+    if (node >= 0 && picture_->visible.nodes[static_cast<std::size_t>(node)].kind == VisibleKind::Op)
+        addFuseActions(menu, session_,
+                       {PickKind::Node, picture_->visible.nodes[static_cast<std::size_t>(node)].node.value});
+    else if (module.valid())
+        addFuseActions(menu, session_, {PickKind::Module, module.value});
     menu.addAction(tr("&Fit"), this, &GraphCanvas::fitAll);
     menu.addAction(tr("Fit the w&idth"), this, &GraphCanvas::fitWidth);
     menu.exec(event->globalPos());

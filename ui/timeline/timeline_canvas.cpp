@@ -2,7 +2,9 @@
 #include "ui/timeline/timeline_canvas.h"
 
 #include "core/base/format.h"
+#include "core/measured/moves.h"
 #include "ui/base/paint.h"
+#include "ui/fuse/fuse_actions.h"
 #include "ui/timeline/slice_tip.h"
 
 #include <QApplication>
@@ -37,7 +39,11 @@ TimelineCanvas::TimelineCanvas(TimelineState* state, QWidget* parent) : QWidget(
     tip_timer_.setInterval(kTipDelay);
     connect(&tip_timer_, &QTimer::timeout, this, &TimelineCanvas::showTip);
     connect(state_, &TimelineState::changed, this, &TimelineCanvas::dirty);
-    connect(state_->session(), &Session::selectionChanged, this, &TimelineCanvas::dirty);
+    for (const auto change : {&Session::selectionChanged, &Session::measuredChanged, &Session::analysisChanged})
+        connect(state_->session(), change, this, [this] {
+            fused_dirty_ = true;
+            dirty();
+        });
     connect(state_->session(), &Session::themeChanged, this, &TimelineCanvas::dirty);
     connect(state_->session(), &Session::analysisChanged, this, [this] { mark0_ = mark1_ = 0; });
 }
@@ -49,8 +55,13 @@ void TimelineCanvas::dirty() {
 
 const DrawList& TimelineCanvas::picture() {
     if (list_dirty_) {
+        if (fused_dirty_)
+            fused_ = state_->hasTrace() ? timelineFused(*state_->analysis(), state_->session()->measured(),
+                                                        state_->session()->selection())
+                                        : std::vector<TimelineFused>();
+        fused_dirty_ = false;
         list_ = state_->hasTrace() ? drawTimeline(*state_->analysis(), state_->layout(), state_->view(),
-                                                  state_->session()->selection())
+                                                  state_->session()->selection(), fused_)
                                    : DrawList{};
         list_dirty_ = false;
     }
@@ -303,6 +314,10 @@ void TimelineCanvas::contextMenuEvent(QContextMenuEvent* event) {
         menu.addAction(tr("&Copy name"), this,
                        [analysis, slice] { QApplication::clipboard()->setText(text(analysis->trace->nameOf(slice))); });
         menu.addSeparator();
+        const bool kernel = analysis->trace->slices.category[slice.index()] == Category::Kernel;
+        addFuseActions(menu, state_->session(),
+                       kernel ? Pick{PickKind::Kernel, analysis->trace->slices.detail[slice.index()]}
+                              : Pick{PickKind::Slice, slice.value});
     }
     menu.addAction(tr("Whole &step"), state_, &TimelineState::showStep);
     menu.addAction(tr("Whole &trace"), state_, &TimelineState::showAll);

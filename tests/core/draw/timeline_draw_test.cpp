@@ -48,6 +48,29 @@ TEST(TimelineDraw, KernelsTakeTheColourOfTheirKind) {
         EXPECT_GT(fills(list, role), 0U) << nameOf(role);
 }
 
+TEST(TimelineDraw, MeasuredRegionsAreFusedOverAGhost) {
+    const Scene s = wholeStep();
+    const Finding& finding = s.analysis->findings[0];
+    const TimelineFused fused{0, 1, 2'000, -1}; // the forward of one instance
+    const DrawList before = drawTimeline(*s.analysis, s.layout, s.view, {});
+    const DrawList list = drawTimeline(*s.analysis, s.layout, s.view, {}, {&fused, 1});
+    // Two for each kernel's ghost, one for the fused kernel.
+    ASSERT_EQ(list.rects.size(), before.rects.size() + 2 * finding.instances[1].forward.size() + 1);
+    const DrawRect& rect = list.rects.back();
+    EXPECT_EQ(rect.stroke, ColourRole::Good);
+    EXPECT_EQ(rect.pick, (Pick{PickKind::Instance, 1}));
+    const SliceId first = s.analysis->trace->kernels.slice[finding.instances[1].forward.front().index()];
+    const double pixels = s.view.width / static_cast<double>(s.view.t1 - s.view.t0);
+    EXPECT_NEAR(rect.x, static_cast<double>(s.analysis->trace->slices.ts[first.index()] - s.view.t0) * pixels, 1e-6);
+    EXPECT_NEAR(rect.width, std::max(2.0, 2'000 * pixels), 1e-6);
+    EXPECT_EQ(std::count_if(list.rects.begin(), list.rects.end(), [](const DrawRect& r) { return r.dashed; }),
+              static_cast<std::ptrdiff_t>(finding.instances[1].forward.size()));
+    const TimelineFused nothing{0, 1, -1, -1}, outside{99, 0, 1, 1};
+    for (const TimelineFused& one : {nothing, outside})
+        EXPECT_EQ(drawTimeline(*s.analysis, s.layout, s.view, {}, {&one, 1}).rects.size(), before.rects.size());
+    EXPECT_EQ(testing::xmlProblem(svgText(drawTimelinePicture(*s.analysis, 1000, {&fused, 1}), Theme::Dark)), "");
+}
+
 TEST(TimelineDraw, ItemsAreBoundedByPixelsNotByTheTrace) {
     Scene s = wholeStep();
     s.view.t0 = s.analysis->trace->begin;

@@ -179,6 +179,22 @@ TEST(Measured, ALaterResultTakesThePlaceOfAnEarlierOne) {
     EXPECT_TRUE(set.empty());
 }
 
+TEST(Moves, OnTheTimelineThePlanAndTheSelection) {
+    const Analysis a = analysis();
+    MeasuredSet set;
+    set.set(measured(a, 0, {comparison("forward", 90, 20), comparison("backward", 180, 60)}));
+    const std::vector<TimelineFused> plan = timelineFused(a, set, {}); // 0 and 2, of which 0 is measured
+    ASSERT_EQ(plan.size(), 1u);
+    EXPECT_EQ(plan[0].instance, 0u);
+    EXPECT_DOUBLE_EQ(plan[0].forward_ns, 20'000);
+    EXPECT_DOUBLE_EQ(plan[0].backward_ns, 60'000);
+    SelectionSets selection;
+    selection.findings = {0};
+    EXPECT_EQ(timelineFused(a, set, selection).size(), 3u);
+    set.set(measured(a, 0, {comparison("forward", 90, 20)}));
+    EXPECT_LT(timelineFused(a, set, {})[0].backward_ns, 0);
+}
+
 TEST(Moves, FromTheRegionAsRunToItsFusedForm) {
     Analysis a = analysis();
     MeasuredSet set;
