@@ -22,6 +22,22 @@ void complainAboutInputs(const Analysis& analysis) {
                      (problem.count > 1 ? " (" + std::to_string(problem.count) + "x)" : ""));
 }
 
+int analyseInputs(const std::vector<std::string>& files, const AnalyzeOptions& options, AnalysisPtr& out) {
+    Progress progress;
+    std::vector<Error> unusable;
+    auto analysed = analyzeFiles(files, options, progress, nullptr, &unusable);
+    if (!analysed) {
+        if (unusable.empty()) complain(analysed.error().message());
+        for (const Error& error : unusable) complain(error.message());
+        // A step that does not exist is the caller's mistake, not the input's.
+        const bool option = analysed.error().expected.find("a step among") == 0;
+        return option ? kExitUsage : kExitNoInput;
+    }
+    out = *analysed;
+    complainAboutInputs(*out);
+    return kExitOk;
+}
+
 int runAnalyze(const AnalyzeArguments& arguments) {
     if (!arguments.device.empty())
         if (const auto device = deviceByName(arguments.device); !device) {
@@ -34,19 +50,12 @@ int runAnalyze(const AnalyzeArguments& arguments) {
         complain(apart.error().message());
         return kExitUsage;
     }
-    Progress progress;
-    std::vector<Error> unusable;
-    auto analysed = analyzeFiles(arguments.files, {arguments.device, arguments.step, calibrationFolder()}, progress,
-                                 nullptr, &unusable);
-    if (!analysed) {
-        if (unusable.empty()) complain(analysed.error().message());
-        for (const Error& error : unusable) complain(error.message());
-        // A step that does not exist is the caller's mistake, not the input's.
-        const bool option = analysed.error().expected.find("a step among") == 0;
-        return option ? kExitUsage : kExitNoInput;
-    }
-    const Analysis& analysis = **analysed;
-    complainAboutInputs(analysis);
+    AnalysisPtr analysed;
+    if (const int status =
+            analyseInputs(arguments.files, {arguments.device, arguments.step, calibrationFolder()}, analysed);
+        status != kExitOk)
+        return status;
+    const Analysis& analysis = *analysed;
     if (arguments.device.empty() && !analysis.device.origin.empty())
         complain("figures of " + analysis.device.name + " are from its calibration, " + analysis.device.origin);
 

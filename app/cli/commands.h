@@ -32,6 +32,8 @@ struct DeviceArguments {
 
 // What was wrong with inputs that could be used all the same: a line each on stderr, the details are in the JSON.
 void complainAboutInputs(const Analysis& analysis);
+// analyzeFiles(), with everything that went wrong said on stderr. kExitOk, or the status to end with.
+[[nodiscard]] int analyseInputs(const std::vector<std::string>& files, const AnalyzeOptions& options, AnalysisPtr& out);
 [[nodiscard]] int runAnalyze(const AnalyzeArguments& arguments); // an ExitCode
 [[nodiscard]] int runGraph(const GraphArguments& arguments);
 [[nodiscard]] int runFuse(const FuseArguments& arguments);

@@ -17,23 +17,6 @@ namespace {
 constexpr int kMostStarts = 4; // a runner that dies is started again for the next region, so often
 constexpr double kMargin = 30; // seconds beyond the region's own limit: loading, what cannot be stopped
 
-// kExitOk, or the status of what was wrong, said on stderr.
-int analyseInputs(const FuseArguments& arguments, AnalysisPtr& out) {
-    Progress progress;
-    std::vector<Error> unusable;
-    auto analysed = analyzeFiles(arguments.files, {arguments.device, arguments.step, calibrationFolder()}, progress,
-                                 nullptr, &unusable);
-    if (!analysed) {
-        if (unusable.empty()) complain(analysed.error().message());
-        for (const Error& error : unusable) complain(error.message());
-        const bool option = analysed.error().expected.find("a step among") == 0;
-        return option ? kExitUsage : kExitNoInput;
-    }
-    out = *analysed;
-    complainAboutInputs(*out);
-    return kExitOk;
-}
-
 int chooseAll(const Analysis& analysis, const std::vector<std::string>& ids, std::vector<ChosenRegion>& out) {
     for (const std::string& id : ids) {
         auto chosen = chooseRegions(analysis, id);
@@ -167,7 +150,10 @@ int runFuse(const FuseArguments& arguments) {
         return kExitUsage;
     }
     AnalysisPtr analysis;
-    if (const int status = analyseInputs(arguments, analysis); status != kExitOk) return status;
+    if (const int status =
+            analyseInputs(arguments.files, {arguments.device, arguments.step, calibrationFolder()}, analysis);
+        status != kExitOk)
+        return status;
     std::vector<ChosenRegion> chosen;
     if (const int status = chooseAll(*analysis, arguments.regions, chosen); status != kExitOk) return status;
 
