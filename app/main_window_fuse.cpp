@@ -2,8 +2,12 @@
 // Measuring findings: menu, tool bar, the runner.
 #include "app/main_window_widgets.h"
 
+#include "app/banner.h"
+#include "app/calibrate_dialog.h"
 #include "app/runner_child.h"
 #include "app/runner_dialog.h"
+#include "core/cost/device.h"
+#include "ui/base/paint.h"
 #include "ui/base/session.h"
 #include "ui/fuse/fuse_queue.h"
 #include "ui/panels/findings_panel.h"
@@ -43,6 +47,7 @@ void MainWindow::buildFuseMenu() {
     menu->addSeparator();
     menu->addAction(w_->clear_measured);
     menu->addSeparator();
+    menu->addAction(tr("Calibrate this &GPU…"), this, &MainWindow::calibrate);
     menu->addAction(tr("&Runner…"), this, &MainWindow::chooseRunner);
 }
 
@@ -66,6 +71,23 @@ void MainWindow::chooseRunner() {
     if (dialog.exec() != QDialog::Accepted) return;
     if (remember_) settings::setRunnerCommand(dialog.command());
     runner_->setCommand(dialog.command());
+}
+
+void MainWindow::calibrate() {
+    CalibrateDialog dialog(runner_, this);
+    dialog.exec();
+    const AnalysisPtr& a = session_->analysis();
+    if (dialog.keptFor().isEmpty() || !a) return;
+    DeviceSpec gpu;
+    gpu.name = dialog.keptFor().toStdString();
+    if (!sameDevice(gpu, a->device))
+        banner_->show(Banner::Tone::Note, tr("The calibration is of %1; what is opened is analysed for %2.")
+                                              .arg(dialog.keptFor(), text(a->device.name)));
+    else if (!w_->device->currentData().toString().isEmpty())
+        banner_->show(Banner::Tone::Note,
+                      tr("The calibration is used once the GPU of the trace is chosen instead of the preset."));
+    else
+        reanalyse();
 }
 
 } // namespace fusescope

@@ -2,6 +2,7 @@
 set(FUSESCOPE_APP_SOURCES
     main.cpp
     banner.cpp
+    calibrate_dialog.cpp
     icons.cpp
     loader.cpp
     main_window.cpp

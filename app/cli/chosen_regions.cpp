@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/chosen_regions.h"
 
+#include "core/analysis/step_text.h"
 #include "core/graph/module_path.h"
 #include "core/region/build.h"
 
@@ -11,17 +12,13 @@
 namespace fusescope::cli {
 namespace {
 
-void add(Range& to, const Range& more) {
-    to.low += more.low;
-    to.expected += more.expected;
-    to.high += more.high;
-}
-
-ChosenRegion ofInstances(const Analysis& analysis, const Finding& finding, std::vector<std::uint32_t> members) {
+ChosenRegion ofInstances(const Analysis& analysis, const Finding& finding, const std::string& instance_class,
+                         std::vector<std::uint32_t> members) {
     ChosenRegion chosen;
     MeasuredRegion& about = chosen.about;
     const std::uint32_t first = members.front();
     about.finding = finding.id;
+    about.instance_class = instance_class;
     about.pattern = idOf(finding.pattern);
     about.region = finding.id + (first == 0 ? "" : "#" + std::to_string(first));
     about.title = catalogEntry(finding.pattern).title;
@@ -30,9 +27,8 @@ ChosenRegion ofInstances(const Analysis& analysis, const Finding& finding, std::
     about.predicted = true;
     for (const std::uint32_t member : members) {
         const Instance& instance = finding.instances[member];
-        add(about.predicted_saving_ns, instance.saving_ns);
-        if (instance.from_trace && !finding.time_estimated)
-            about.time_ns += instance.forward_ns + instance.backward_ns + instance.idle_ns;
+        about.predicted_saving_ns += instance.saving_ns;
+        if (const auto time = stepTimeOf(finding, instance)) about.time_ns += time->total();
     }
     about.members = std::move(members);
     Result<Region> region = regionOfInstance(analysis, finding, first);
@@ -47,9 +43,16 @@ ChosenRegion ofInstances(const Analysis& analysis, const Finding& finding, std::
 
 std::vector<ChosenRegion> ofFinding(const Analysis& analysis, const Finding& finding) {
     std::vector<ChosenRegion> out;
-    for (RegionClass& one : distinctInstances(analysis, finding))
-        out.push_back(ofInstances(analysis, finding, std::move(one.members)));
+    for (InstanceClass& one : instanceClasses(analysis, finding))
+        out.push_back(ofInstances(analysis, finding, one.name, std::move(one.instances)));
     return out;
+}
+
+ChosenRegion ofInstance(const Analysis& analysis, const Finding& finding, std::uint32_t instance) {
+    std::string name;
+    for (InstanceClass& one : instanceClasses(analysis, finding))
+        if (std::binary_search(one.instances.begin(), one.instances.end(), instance)) name = std::move(one.name);
+    return ofInstances(analysis, finding, name, {instance});
 }
 
 // "layer.3" -> the module "model.layers.3"; the shortest, where several are called so.
@@ -78,13 +81,21 @@ void predictModule(const Analysis& analysis, const std::vector<ModuleId>& module
             if (finding.id == part.finding)
                 for (const std::uint32_t i : part.instances)
                     if (inside(finding.instances[i])) {
-                        add(about.predicted_saving_ns, finding.instances[i].saving_ns);
+                        about.predicted_saving_ns += finding.instances[i].saving_ns;
                         about.predicted = true;
                     }
     if (!analysis.link.modules_from_graph) return;
+    StepTime sum;
     for (const ModuleId module : modules)
-        if (module.index() < analysis.modules.size())
-            about.time_ns += analysis.modules[module.index()].forward_ns + analysis.modules[module.index()].backward_ns;
+        if (module.index() < analysis.modules.size()) {
+            sum.forward_ns += analysis.modules[module.index()].forward_ns;
+            sum.backward_ns += analysis.modules[module.index()].backward_ns;
+        }
+    about.time_ns = sum.total();
+    // Waits are not told of modules: where the GPU waits for launches, this is not what they take of the step.
+    const StepStats* step = analysedStep(analysis);
+    if (about.time_ns > 0 && step != nullptr && step->bound == StepBound::Kernels)
+        about.module_time = StepTime{sum.forward_ns / about.instances, sum.backward_ns / about.instances, 0};
 }
 
 Result<std::vector<ChosenRegion>> ofModule(const Analysis& analysis, const std::string& path) {
@@ -137,7 +148,7 @@ Result<std::vector<ChosenRegion>> chooseRegions(const Analysis& analysis, const 
             return Error{ErrorCode::NotFound,
                          finding.id + "#0 to " + finding.id + "#" + std::to_string(finding.instances.size() - 1),
                          "'" + id + "'", "region"};
-        return std::vector<ChosenRegion>{ofInstances(analysis, finding, {static_cast<std::uint32_t>(index)})};
+        return std::vector<ChosenRegion>{ofInstance(analysis, finding, static_cast<std::uint32_t>(index))};
     }
     const bool layer = id.starts_with("layer.");
     if (!analysis.graph && (id == "model" || layer))

@@ -169,7 +169,7 @@ private Q_SLOTS:
         QVERIFY(findings()->copyText().contains(QLatin1String("**Measured**")));
         // The step's new length: all that the plan takes of the finding, measured, the rest predicted.
         const MeasuredPlan plan = applyMeasured(analysis(), session().measured());
-        QVERIFY(plan.predicted_step_ns.expected > 0);
+        QVERIFY(plan.plan.predicted_step_ns.expected > 0);
         QCOMPARE(plan.measured, std::size_t{1});
 
         const std::size_t landed = session().measured().results().size();
@@ -220,6 +220,25 @@ private Q_SLOTS:
         QCOMPARE(queue().active(), std::size_t{0});
         QCOMPARE(applyMeasured(analysis(), session().measured()).measured, wanted);
         QVERIFY(headline().contains(QLatin1String("measured")));
+    }
+
+    // Everything of the plan is slower when fused: what had lost to it is the plan now.
+    void thePlanIsChosenAgain() {
+        const std::vector<std::string> before = analysis().plan.findings;
+        action("Fuse all in the &plan")->trigger();
+        int guard = 0;
+        while (queue().active() > 0 && ++guard < 200) played_->answer(100, 300);
+        const MeasuredPlan& plan = session().measuredPlan();
+        for (const std::string& id : before)
+            if (session().measured().any(id))
+                QVERIFY2(std::find(plan.plan.findings.begin(), plan.plan.findings.end(), id) ==
+                             plan.plan.findings.end(),
+                         id.c_str());
+        QVERIFY(!plan.left_out.empty());
+        const auto tip = headlineTip();
+        QVERIFY2(tip.contains(QLatin1String("Left out of the plan")), qPrintable(tip));
+        session().setMeasured({});
+        QCOMPARE(session().measuredPlan().plan.findings, before);
     }
 
     void withoutARunnerNobodyWaits() {
@@ -296,8 +315,8 @@ private Q_SLOTS:
             QCOMPARE(again->fused_bytes, result.fused_bytes);
             QCOMPARE(again->when_s, result.when_s);
         }
-        QCOMPARE(applyMeasured(*other.session().analysis(), other.session().measured()).predicted_step_ns.expected,
-                 applyMeasured(analysis(), before).predicted_step_ns.expected);
+        QCOMPARE(applyMeasured(*other.session().analysis(), other.session().measured()).plan.predicted_step_ns.expected,
+                 applyMeasured(analysis(), before).plan.predicted_step_ns.expected);
 
         // Another content than it was saved with: the results are left out, and it is said.
         QFile file(path);
@@ -360,12 +379,20 @@ private:
     QString detail() { return findings()->findChild<QTextBrowser*>()->toPlainText(); }
     FuseJob::State state() { return queue().job(row_).state; }
     int cardHeight() { return list()->visualRect(list()->currentIndex()).height(); }
-    QString headline() {
+    const QLabel* headlineLabel() {
         for (const QLabel* label : window_->findChildren<QLabel*>())
             if (label->text().startsWith(QLatin1String("step ")) && label->font().bold() &&
                 label->parentWidget()->inherits("QToolBar"))
-                return label->text();
-        return {};
+                return label;
+        return nullptr;
+    }
+    QString headline() {
+        const QLabel* label = headlineLabel();
+        return label != nullptr ? label->text() : QString();
+    }
+    QString headlineTip() {
+        const QLabel* label = headlineLabel();
+        return label != nullptr ? label->toolTip() : QString();
     }
     QAction* action(const char* name) {
         for (QAction* one : window_->findChildren<QAction*>())

@@ -13,6 +13,7 @@ void Session::setAnalysis(AnalysisPtr analysis) {
     const bool forget = !same_files && !measured_.empty();
     if (forget) measured_.clear();
     analysis_ = std::move(analysis);
+    measured_plan_.reset();
     history_.assign(1, Pick{});
     position_ = 0;
     selection_ = {};
@@ -23,7 +24,13 @@ void Session::setAnalysis(AnalysisPtr analysis) {
 
 void Session::setMeasured(MeasuredSet measured) {
     measured_ = std::move(measured);
+    measured_plan_.reset();
     Q_EMIT measuredChanged();
+}
+
+const MeasuredPlan& Session::measuredPlan() const {
+    if (!measured_plan_) measured_plan_ = analysis_ ? applyMeasured(*analysis_, measured_) : MeasuredPlan{};
+    return *measured_plan_;
 }
 
 void Session::setTheme(Theme theme) {

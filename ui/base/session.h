@@ -10,6 +10,7 @@
 
 #include <QObject>
 
+#include <optional>
 #include <vector>
 
 namespace fusescope {
@@ -26,6 +27,8 @@ public:
 
     // What runners measured of the files; another step or device of the same files keeps it.
     [[nodiscard]] const MeasuredSet& measured() const { return measured_; }
+    // The analysis' plan with it; reckoned once. Empty without an analysis.
+    [[nodiscard]] const MeasuredPlan& measuredPlan() const;
 
     void setAnalysis(AnalysisPtr analysis); // clears the selection and its history
     void setMeasured(MeasuredSet measured);
@@ -53,6 +56,7 @@ private:
     AnalysisPtr analysis_;
     SelectionSets selection_;
     MeasuredSet measured_;
+    mutable std::optional<MeasuredPlan> measured_plan_; // none: not reckoned yet
     Theme theme_ = Theme::Light;
     std::vector<Pick> history_{Pick{}};
     std::size_t position_ = 0;

@@ -294,10 +294,24 @@ QStringList measuredMarkdown(const MeasuredFinding& f) {
 QString measuredPlanText(const Analysis& analysis, const MeasuredPlan& plan) {
     if (!plan.any() || !(analysis.plan.step_ns > 0)) return {};
     const QString now = text(formatDuration(analysis.plan.step_ns)),
-                  then = text(formatDuration(plan.predicted_step_ns.expected));
-    if (plan.measured == plan.parts) return tr("step %1 → %2, measured").arg(now, then);
+                  then = text(formatDuration(plan.plan.predicted_step_ns.expected));
+    if (plan.measured == plan.findings) return tr("step %1 → %2, measured").arg(now, then);
     return tr("step %1 → %2, measured in %3 of %4 findings")
-        .arg(now, then, QString::number(plan.measured), QString::number(plan.parts));
+        .arg(now, then, QString::number(plan.measured), QString::number(plan.findings));
+}
+
+QString planChangeText(const MeasuredPlan& plan) {
+    const auto names = [](const std::vector<std::string>& ids) {
+        QStringList out;
+        for (const std::string& id : ids) out << text(id);
+        return out.join(QStringLiteral(", "));
+    };
+    QStringList parts;
+    if (!plan.left_out.empty())
+        parts << tr("Left out of the plan, as measured it saves nothing there: %1.").arg(names(plan.left_out));
+    if (!plan.come_in.empty())
+        parts << tr("Newly in the plan, chosen from what was measured: %1.").arg(names(plan.come_in));
+    return parts.join(QLatin1Char(' '));
 }
 
 } // namespace fusescope

@@ -33,8 +33,7 @@ void FindingModel::setMeasured(const MeasuredSet& set) {
     measured_.clear();
     for (int row = 0; row < rowCount(); ++row) {
         const Finding& f = *finding(row);
-        const auto at = set.results().lower_bound({f.id, std::string()});
-        if (at == set.results().end() || at->first.first != f.id) continue;
+        if (!set.any(f.id)) continue;
         MeasuredFinding made = applyMeasured(*analysis_, f, set);
         // Results of other shapes than these files have are not of this finding.
         if (std::any_of(made.classes.begin(), made.classes.end(), [](const auto& c) { return c.result != nullptr; }))

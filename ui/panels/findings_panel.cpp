@@ -183,7 +183,7 @@ struct FindingsPanel::Impl {
 
     void showPlan() {
         const AnalysisPtr& analysis = session->analysis();
-        const MeasuredPlan measured = applyMeasured(*analysis, session->measured());
+        const MeasuredPlan& measured = session->measuredPlan();
         const QString whole = measured.any() ? measuredPlanText(*analysis, measured) : planText(*analysis);
         plan->setText(whole.isEmpty() ? tr("%1 findings").arg(analysis->findings.size()) : whole);
         QString note;
