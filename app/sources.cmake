@@ -4,6 +4,7 @@ set(FUSESCOPE_APP_SOURCES
     banner.cpp
     calibrate_dialog.cpp
     icons.cpp
+    kept_results.cpp
     loader.cpp
     main_window.cpp
     main_window_bars.cpp
