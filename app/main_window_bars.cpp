@@ -200,16 +200,15 @@ void MainWindow::updateHeadline() {
     if (!a || !a->trace) return;
     const MeasuredPlan& measured = session_->measuredPlan();
     const QString with_results = measuredPlanText(*a, measured);
-    w_->headline->setText(with_results.isEmpty()
-                              ? text(stepHeadline(*a))
-                              : tr("step %1 → %2 measured")
-                                    .arg(text(formatDuration(a->plan.step_ns)),
-                                         text(formatDuration(measured.plan.predicted_step_ns.expected))));
-    if (measured.any() && measured.measured < measured.findings)
+    w_->headline->setText(with_results.isEmpty() ? text(stepHeadline(*a))
+                                                 : tr("step %1 → %2 measured")
+                                                       .arg(text(formatDuration(a->plan.step_ns)),
+                                                            text(formatDuration(measured.predicted_step_ns.expected))));
+    if (measured.any() && measured.measured < measured.parts)
         w_->headline->setText(tr("step %1 → %2, %3 of %4 measured")
                                   .arg(text(formatDuration(a->plan.step_ns)),
-                                       text(formatDuration(measured.plan.predicted_step_ns.expected)),
-                                       QString::number(measured.measured), QString::number(measured.findings)));
+                                       text(formatDuration(measured.predicted_step_ns.expected)),
+                                       QString::number(measured.measured), QString::number(measured.parts)));
     const Plan& plan = a->plan;
     QStringList names;
     for (const std::string& id : plan.findings) names << text(id);

@@ -157,7 +157,9 @@ MeasuredPlan applyMeasured(const Analysis& analysis, const MeasuredSet& set) {
     const MeasuredSavings savings = savingsOf(analysis, set);
     const bool any = std::any_of(savings.begin(), savings.end(), [](const auto& list) { return !list.empty(); });
     out.plan = any ? makePlan(analysis.findings, analysis.plan.step_ns, savings) : analysis.plan;
-    out.findings = out.plan.parts.size();
+    out.parts = out.plan.parts.size();
+    out.saving_ns = out.plan.saving_ns;
+    out.predicted_step_ns = out.plan.predicted_step_ns;
     for (std::size_t f = 0; f < analysis.findings.size(); ++f) {
         const std::string& id = analysis.findings[f].id;
         const PlanPart *now = planPartOf(out.plan, id), *before = planPartOf(analysis.plan, id);
@@ -168,7 +170,7 @@ MeasuredPlan applyMeasured(const Analysis& analysis, const MeasuredSet& set) {
                               [&](std::uint32_t i) { return !measured || !savings[f][i].has_value(); }));
             if (before == nullptr) out.come_in.push_back(id);
         } else if (before != nullptr && measured) {
-            ++out.findings;
+            ++out.parts;
             out.left_out.push_back(id);
         }
         if (measured && (now != nullptr || before != nullptr)) ++out.measured;

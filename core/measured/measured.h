@@ -99,8 +99,9 @@ struct MeasuredFinding {
 // The plan, chosen again from measured savings where there are any: a finding that was measured slower leaves it, one
 // that had lost to it may come in.
 struct MeasuredPlan {
+    std::size_t measured = 0, parts = 0; // findings of the plan, and left out of it, with a measured saving, and all
+    Range saving_ns, predicted_step_ns;
     Plan plan;                                  // that of the analysis where nothing is measured
-    std::size_t measured = 0, findings = 0;     // of those it was chosen from, with a measured saving, and all
     std::size_t predicted_instances = 0;        // in the plan and not measured
     std::vector<std::string> left_out, come_in; // ids: measured, and no part of it any more; part of it only now
     [[nodiscard]] bool any() const noexcept { return measured > 0; }

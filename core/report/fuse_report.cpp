@@ -84,7 +84,7 @@ std::string fuseJson(const FuseReport& report, const Analysis& analysis) {
     json.endArray().key("plan");
     const MeasuredSet set = measuredSet(report);
     if (const MeasuredPlan plan = applyMeasured(analysis, set); plan.whole()) {
-        json.beginObject().member("saving_us_per_step", plan.plan.saving_ns.expected / 1e3);
+        json.beginObject().member("saving_us_per_step", plan.saving_ns.expected / 1e3);
         writeRange(json, "predicted_saving_us_per_step", analysis.plan.saving_ns);
         json.member("step_us", analysis.plan.step_ns / 1e3).key("findings").beginArray();
         for (const std::string& id : plan.plan.findings) json.value(id);

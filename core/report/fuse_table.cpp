@@ -145,7 +145,7 @@ std::string fuseTable(const FuseReport& report, const Analysis& analysis) {
     }
     const MeasuredPlan plan = applyMeasured(analysis, measuredSet(report));
     if (plan.whole())
-        steps.add({"the plan", "", signedTime(plan.plan.saving_ns.expected), rangeText(analysis.plan.saving_ns),
+        steps.add({"the plan", "", signedTime(plan.saving_ns.expected), rangeText(analysis.plan.saving_ns),
                    analysis.plan.step_ns > 0 ? formatDuration(analysis.plan.step_ns) : kNone});
 
     std::string text = header(report);

@@ -197,7 +197,7 @@ void planTable(const Analysis& a, const MeasuredView& measured, std::string& out
         out +=
             fmt::format("<tfoot><tr><td colspan=\"{}\">The plan, no kernel counted twice</td><td class=\"n\"><b>{}</b>"
                         "</td></tr></tfoot>",
-                        measured.any() ? 10 : 9, formatDuration(measured.plan.plan.saving_ns.expected));
+                        measured.any() ? 10 : 9, formatDuration(measured.plan.saving_ns.expected));
     out += "</table></div>\n";
 }
 
@@ -220,7 +220,7 @@ void findingsSection(const Analysis& a, const MeasuredView& measured, std::strin
             "<b>{}</b> to <b>{}</b>{}. {}</p>\n",
             plan.findings.size() == 1 ? std::string("one finding") : fmt::format("{} findings", plan.findings.size()),
             a.measured_on.empty() ? std::string() : " on " + esc(a.device.name) + ", both figures estimated,",
-            esc(formatDuration(plan.step_ns)), esc(rangeText(plan.predicted_step_ns)),
+            esc(formatDuration(plan.step_ns)), esc(rangeText(measured.plan.predicted_step_ns)),
             measured.plan.any() ? " – " + esc(measuredPlanText(measured.plan)) : std::string(),
             esc(measured.plan.any() ? std::string() : planNote(a)));
     planTable(a, measured, out);

@@ -28,7 +28,7 @@ void stepTiles(const Analysis& a, const MeasuredView& measured, std::string& out
     if (a.step < 0 || static_cast<std::size_t>(a.step) >= a.steps.size()) return;
     const StepStats& step = a.steps[static_cast<std::size_t>(a.step)];
     const Plan& plan = measured.plan.plan;
-    const Range& after = plan.predicted_step_ns;
+    const Range& after = measured.plan.predicted_step_ns;
     const std::string how = measured.plan.any() ? measuredPlanText(measured.plan) : std::string("predicted");
     if (!a.measured_on.empty()) {
         tile(out, step.name + ", measured on " + a.measured_on, formatDuration(step.wall_ns), "as the trace has it");

@@ -64,7 +64,7 @@ void summary(const Analysis& a, const MeasuredView& measured, std::string& out) 
     if (!plan.findings.empty() && plan.step_ns > 0)
         out += fmt::format("- With the plan{}: **{} → {}**{}\n",
                            a.measured_on.empty() ? std::string() : ", both estimated for " + md(a.device.name),
-                           formatDuration(plan.step_ns), rangeText(plan.predicted_step_ns),
+                           formatDuration(plan.step_ns), rangeText(measured.plan.predicted_step_ns),
                            measured.plan.any() ? ", " + md(measuredPlanText(measured.plan), 400) : std::string());
     if (!a.trace) out += "- No trace was opened: times are estimates from the roofline\n";
 }
@@ -105,7 +105,7 @@ void plan(const Analysis& a, const MeasuredView& measured, std::string& out) {
         if (!changeText(*f).empty()) out += ' ' + md(changeText(*f), 600);
         out += '\n';
     }
-    out += "\nTogether: " + rangeText(plan.saving_ns) + ".\n";
+    out += "\nTogether: " + rangeText(measured.plan.saving_ns) + ".\n";
 }
 
 void measuredFindings(const Analysis& a, const MeasuredView& measured, std::string& out) {

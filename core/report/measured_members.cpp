@@ -132,13 +132,13 @@ void writeMeasuredPlan(JsonWriter& json, const Analysis& analysis, const Measure
     }
     json.endArray();
     json.member("measured_findings", static_cast<std::uint64_t>(measured.measured));
-    json.member("of_findings", static_cast<std::uint64_t>(measured.findings));
+    json.member("of_findings", static_cast<std::uint64_t>(measured.parts));
     json.member("predicted_instances", static_cast<std::uint64_t>(measured.predicted_instances));
     writeTexts(json, "left_out", measured.left_out);
     writeTexts(json, "come_in", measured.come_in);
-    writeRange(json, "saving_us", plan.saving_ns);
+    writeRange(json, "saving_us", measured.saving_ns);
     if (analysis.trace)
-        writeRange(json, "step_us", plan.predicted_step_ns);
+        writeRange(json, "step_us", measured.predicted_step_ns);
     else
         json.key("step_us").null(); // a graph alone has no step
     json.endObject();

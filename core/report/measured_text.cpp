@@ -123,7 +123,7 @@ std::string measuredPlanText(const MeasuredPlan& plan) {
     };
     std::string text =
         plan.whole() ? std::string("measured")
-                     : fmt::format("measured in {} of {} findings, the rest predicted", plan.measured, plan.findings);
+                     : fmt::format("measured in {} of {} findings, the rest predicted", plan.measured, plan.parts);
     if (!plan.left_out.empty()) text += "; left out, as it was measured to save nothing there: " + names(plan.left_out);
     if (!plan.come_in.empty()) text += "; newly in it: " + names(plan.come_in);
     return text;

@@ -169,7 +169,7 @@ private Q_SLOTS:
         QVERIFY(findings()->copyText().contains(QLatin1String("**Measured**")));
         // The step's new length: all that the plan takes of the finding, measured, the rest predicted.
         const MeasuredPlan plan = applyMeasured(analysis(), session().measured());
-        QVERIFY(plan.plan.predicted_step_ns.expected > 0);
+        QVERIFY(plan.predicted_step_ns.expected > 0);
         QCOMPARE(plan.measured, std::size_t{1});
 
         const std::size_t landed = session().measured().results().size();
@@ -315,8 +315,8 @@ private Q_SLOTS:
             QCOMPARE(again->fused_bytes, result.fused_bytes);
             QCOMPARE(again->when_s, result.when_s);
         }
-        QCOMPARE(applyMeasured(*other.session().analysis(), other.session().measured()).plan.predicted_step_ns.expected,
-                 applyMeasured(analysis(), before).plan.predicted_step_ns.expected);
+        QCOMPARE(applyMeasured(*other.session().analysis(), other.session().measured()).predicted_step_ns.expected,
+                 applyMeasured(analysis(), before).predicted_step_ns.expected);
 
         // Another content than it was saved with: the results are left out, and it is said.
         QFile file(path);

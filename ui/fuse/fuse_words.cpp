@@ -294,10 +294,10 @@ QStringList measuredMarkdown(const MeasuredFinding& f) {
 QString measuredPlanText(const Analysis& analysis, const MeasuredPlan& plan) {
     if (!plan.any() || !(analysis.plan.step_ns > 0)) return {};
     const QString now = text(formatDuration(analysis.plan.step_ns)),
-                  then = text(formatDuration(plan.plan.predicted_step_ns.expected));
-    if (plan.measured == plan.findings) return tr("step %1 → %2, measured").arg(now, then);
+                  then = text(formatDuration(plan.predicted_step_ns.expected));
+    if (plan.measured == plan.parts) return tr("step %1 → %2, measured").arg(now, then);
     return tr("step %1 → %2, measured in %3 of %4 findings")
-        .arg(now, then, QString::number(plan.measured), QString::number(plan.findings));
+        .arg(now, then, QString::number(plan.measured), QString::number(plan.parts));
 }
 
 QString planChangeText(const MeasuredPlan& plan) {
