@@ -52,9 +52,13 @@ void timeBar(const Finding& f, const Range& fused_ns, std::string_view how, std:
     out += "</div>";
 }
 
+Range savingOf(const Finding& f, const std::optional<MeasuredFinding>& measured) {
+    return measured && measured->any() ? measured->saving_ns : f.saving_ns;
+}
+
 // What it saves of the step: measured, where it is.
-double shareOfStep(const Analysis& a, const Finding& f, const MeasuredFinding* measured) {
-    if (measured == nullptr || !measured->any()) return f.step_share;
+double shareOfStep(const Analysis& a, const Finding& f, const std::optional<MeasuredFinding>& measured) {
+    if (!measured || !measured->any()) return f.step_share;
     return f.time_estimated || !(a.plan.step_ns > 0) ? 0 : measured->saving_ns.expected / a.plan.step_ns;
 }
 
@@ -76,11 +80,11 @@ std::string anchor(const std::string& id) {
     return text;
 }
 
-void card(const Analysis& a, const Finding& f, const MeasuredFinding* measured, std::string& out) {
+void card(const Analysis& a, const Finding& f, const std::optional<MeasuredFinding>& measured, std::string& out) {
     const CatalogEntry& entry = catalogEntry(f.pattern);
     const bool pays = f.verdict == Verdict::WorthIt || f.verdict == Verdict::Marginal;
-    const bool run = measured != nullptr && measured->any(); // then it counts, not what was predicted
-    const Range saving = run ? measured->saving_ns : f.saving_ns;
+    const bool run = measured && measured->any(); // then it counts, not what was predicted
+    const Range saving = savingOf(f, measured);
     const Range fused =
         run ? Range{f.time_ns - saving.high, f.time_ns - saving.expected, f.time_ns - saving.low} : f.predicted_ns;
     const double share = shareOfStep(a, f, measured);
@@ -115,7 +119,7 @@ void card(const Analysis& a, const Finding& f, const MeasuredFinding* measured, 
     if (!entry.article_gain.empty()) fact(out, "Usual gain", entry.article_gain);
     out += "</div>";
 
-    if (measured != nullptr) measuredSection(a, *measured, out);
+    if (measured) measuredSection(a, *measured, out);
     out += "<div class=\"cols\"><div>";
     if (!f.signals.empty()) {
         out += "<h4>Signals</h4><ul>";
@@ -158,31 +162,34 @@ void card(const Analysis& a, const Finding& f, const MeasuredFinding* measured, 
 void planTable(const Analysis& a, const MeasuredView& measured, std::string& out) {
     out += "<div class=\"scroll\"><table><thead><tr><th>Finding</th><th>Verdict</th><th class=\"n\">Instances</th><th "
            "class=\"n\">Kernels each, on average</th>"
-           "<th class=\"n\">Time</th><th class=\"n\">Fused</th><th>Saving</th>";
-    if (measured.any()) out += "<th class=\"n\">Measured saving</th>";
-    out += "<th class=\"n\">Of the step</th><th class=\"n\">In the plan</th><th class=\"n\">Saving in the "
+           "<th class=\"n\">Time</th><th class=\"n\">Fused</th><th>";
+    out += measured.any() ? "Saving, predicted → measured" : "Saving";
+    out += "</th><th class=\"n\">Of the step</th><th class=\"n\">In the plan</th><th class=\"n\">Saving in the "
            "plan</th></tr></thead><tbody>";
     double most = 0;
-    for (const Finding& f : a.findings) most = std::max(most, f.saving_ns.expected);
+    for (std::size_t i = 0; i < a.findings.size(); ++i)
+        most = std::max(most, savingOf(a.findings[i], measured.findings[i]).expected);
     for (const Finding& f : a.findings) {
         const PlanPart* part = planPartOf(measured.plan.plan, f.id);
         const std::string rest = part != nullptr ? planRestText(a, measured, *part) : std::string();
         const auto& result = measured.findings[static_cast<std::size_t>(&f - a.findings.data())];
-        const double share = shareOfStep(a, f, result ? &*result : nullptr);
+        const double share = shareOfStep(a, f, result), saving = std::max(0.0, savingOf(f, result).expected);
+        const bool run = result && result->any();
         out += fmt::format(
             "<tr><td><a href=\"#{}\">{}</a></td><td>{}</td><td class=\"n\">{}</td><td "
             "class=\"n\">{}</td><td class=\"n\">{}</td>"
-            "<td class=\"n\">{}</td><td>{}</td>{}<td class=\"n\">{}</td><td class=\"n\">{}</td><td "
+            "<td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
             "class=\"n\">{}</td></tr>",
             anchor(f.id), esc(catalogEntry(f.pattern).title), badge(f.verdict),
             formatCount(static_cast<std::int64_t>(f.instances.size())), kernelsText(f), esc(timeText(f)),
-            f.verdict == Verdict::AlreadyFused ? "–" : formatDuration(f.predicted_ns.expected),
+            f.verdict == Verdict::AlreadyFused
+                ? "–"
+                : formatDuration(run ? f.time_ns - result->saving_ns.expected : f.predicted_ns.expected),
             f.verdict == Verdict::AlreadyFused || !(most > 0)
                 ? "–"
-                : fmt::format("<span class=\"share wide\"><i style=\"width:{:.1f}%\"></i></span><b>{}</b>",
-                              f.saving_ns.expected / most * 100, formatDuration(f.saving_ns.expected)),
-            measured.any() ? "<td class=\"n\">" + (result ? measuredCell(*result) : std::string("–")) + "</td>"
-                           : std::string(),
+                : fmt::format("<span class=\"share wide\"><i style=\"width:{:.1f}%\"></i></span><b>{}</b>{}",
+                              saving / most * 100, formatDuration(f.saving_ns.expected),
+                              result ? measuredCell(*result) : std::string()),
             share > 0 ? percent(share) : "–",
             part != nullptr       ? fmt::format("{} of {}", part->instances.size(), f.instances.size())
             : f.conflicts.empty() ? std::string()
@@ -190,14 +197,14 @@ void planTable(const Analysis& a, const MeasuredView& measured, std::string& out
             part == nullptr
                 ? std::string()
                 : "<b>" + formatDuration(part->saving_ns.expected) + "</b>" +
-                      (rest.empty() ? std::string() : "<br><span class=\"muted small\">" + esc(rest) + "</span>"));
+                      (rest.empty() ? std::string() : "<div class=\"muted small\">" + esc(rest) + "</div>"));
     }
     out += "</tbody>";
     if (!measured.plan.plan.parts.empty())
         out +=
-            fmt::format("<tfoot><tr><td colspan=\"{}\">The plan, no kernel counted twice</td><td class=\"n\"><b>{}</b>"
+            fmt::format("<tfoot><tr><td colspan=\"9\">The plan, no kernel counted twice</td><td class=\"n\"><b>{}</b>"
                         "</td></tr></tfoot>",
-                        measured.any() ? 10 : 9, formatDuration(measured.plan.saving_ns.expected));
+                        formatDuration(measured.plan.saving_ns.expected));
     out += "</table></div>\n";
 }
 
@@ -229,11 +236,10 @@ void findingsSection(const Analysis& a, const MeasuredView& measured, std::strin
     std::size_t others = 0;
     for (std::size_t i = 0; i < a.findings.size(); ++i) {
         const Finding& f = a.findings[i];
-        const MeasuredFinding* result = measured.findings[i] ? &*measured.findings[i] : nullptr;
         if (f.verdict == Verdict::WorthIt || f.verdict == Verdict::Marginal || planPartOf(plan, f.id) != nullptr)
-            card(a, f, result, out);
+            card(a, f, measured.findings[i], out);
         else {
-            card(a, f, result, rest);
+            card(a, f, measured.findings[i], rest);
             ++others;
         }
     }

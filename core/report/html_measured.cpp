@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace fusescope::html {
 namespace {
 
@@ -42,17 +44,17 @@ void table(const Analysis& a, const MeasuredFinding& f, std::string& out) {
 } // namespace
 
 std::string measuredCell(const MeasuredFinding& f) {
+    const auto muted = [](const std::string& text) { return "<div class=\"muted small\">" + text + "</div>"; };
     if (f.any()) {
-        std::string text = "<b>" +
-                           esc(f.saving_ns.expected < 0 ? "slower by " + formatDuration(-f.saving_ns.expected)
-                                                        : formatDuration(f.saving_ns.expected)) +
-                           "</b>";
-        if (!f.whole()) text += fmt::format("<br><span class=\"muted small\">{} of {}</span>", f.measured, f.instances);
-        return text;
+        const double saved = f.saving_ns.expected;
+        const std::string text = saved < 0 ? "slower by " + formatDuration(-saved) : formatDuration(saved);
+        return " → <b>" + esc(text) + "</b>" +
+               (f.whole() ? std::string() : muted(fmt::format("{} of {} instances measured", f.measured, f.instances)));
     }
-    bool cpu = false;
-    for (const MeasuredClass& one : f.classes) cpu = cpu || (one.result != nullptr && one.use == MeasuredUse::Cpu);
-    return std::string("<span class=\"muted small\">") + (cpu ? "CPU run" : "not used") + "</span>";
+    const bool cpu = std::any_of(f.classes.begin(), f.classes.end(), [](const MeasuredClass& one) {
+        return one.result != nullptr && one.use == MeasuredUse::Cpu;
+    });
+    return muted(cpu ? "ran on a CPU alone" : "measured, but not for this step");
 }
 
 void measuredSection(const Analysis& a, const MeasuredFinding& f, std::string& out) {

@@ -28,7 +28,7 @@ namespace fusescope::html {
 void headerSection(const Analysis& analysis, const MeasuredView& measured, std::string& out);
 void findingsSection(const Analysis& analysis, const MeasuredView& measured, std::string& out);   // plan and cards
 void measuredSection(const Analysis& analysis, const MeasuredFinding& finding, std::string& out); // of a card
-[[nodiscard]] std::string measuredCell(const MeasuredFinding& finding); // of the plan's table: the saving, or why not
+[[nodiscard]] std::string measuredCell(const MeasuredFinding& finding); // of the findings' table, behind the prediction
 void picturesSection(const Analysis& analysis, const LayoutFunction& layout, std::string& out);
 void tablesSection(const Analysis& analysis, std::string& out);
 void linkSection(const Analysis& analysis, std::string& out);

@@ -121,9 +121,9 @@ std::string measuredPlanText(const MeasuredPlan& plan) {
         for (const std::string& id : ids) text += (text.empty() ? "" : ", ") + id;
         return text;
     };
-    std::string text =
-        plan.whole() ? std::string("measured")
-                     : fmt::format("measured in {} of {} findings, the rest predicted", plan.measured, plan.parts);
+    std::string text = plan.whole() ? std::string("measured")
+                                    : fmt::format("measured in {} of {} findings, {} of the plan's instances predicted",
+                                                  plan.measured, plan.parts, plan.predicted_instances);
     if (!plan.left_out.empty()) text += "; left out, as it was measured to save nothing there: " + names(plan.left_out);
     if (!plan.come_in.empty()) text += "; newly in it: " + names(plan.come_in);
     return text;

@@ -81,13 +81,13 @@ TEST(Html, MeasuredStandsBesideThePrediction) {
     EXPECT_EQ(count(page, "<h4>Measured</h4>"), 1U);
     EXPECT_TRUE(has(page, "80.0 µs ±1%"));
     EXPECT_TRUE(has(page, "4.00x"));
-    EXPECT_TRUE(has(page, "→ measured"));
+    EXPECT_TRUE(has(page, "<p><b>predicted"));
     EXPECT_FALSE(has(page, "<script"));
     EXPECT_FALSE(has(page, "<b>hostile"));
     EXPECT_TRUE(has(page, "never more than they take"));
     const std::string cpu = analysisHtml(a, layeredLayout, measuredOf(a, false));
     EXPECT_TRUE(has(cpu, "Ran on the CPU"));
-    EXPECT_FALSE(has(cpu, "→ measured"));
+    EXPECT_FALSE(has(cpu, "<p><b>predicted"));
     EXPECT_EQ(bodyProblem(cpu), "");
 }
 
