@@ -14,7 +14,7 @@ namespace fusescope {
 void writeMeasured(JsonWriter& json, const MeasuredSet& set); // an array
 // Of a whole session or fuse file. Errors: another kind of file, no such member, an entry that cannot be read, more
 // entries or bytes than make sense. `where` names the file.
-[[nodiscard]] Result<MeasuredSet> readMeasured(std::string_view json, const std::string& where);
+[[nodiscard]] Result<MeasuredSet> readMeasured(std::string_view text, const std::string& where);
 [[nodiscard]] Result<MeasuredSet> readMeasuredFile(const std::string& path);
 
 } // namespace fusescope

@@ -56,36 +56,36 @@ void writeRange(JsonWriter& json, std::string_view key, const Range& ns) {
 }
 
 void writeComparison(JsonWriter& json, const Analysis& analysis, const MeasuredResult& measured,
-                     const Comparison& one) {
+                     const Comparison& direction) {
     const FuseResult& result = measured.result;
     const bool fp64 = result.fp64_note.empty();
-    const FuseVerdict verdict = judge(one, fp64);
-    const RoofShare roof = roofShare(measured, one, matmulRate(analysis, result));
-    json.member("direction", one.direction);
-    writeSpread(json, "baseline_us", one.baseline.us);
-    writeSpread(json, "fused_us", one.has_fused ? one.fused.us : Spread{});
+    const FuseVerdict verdict = judge(direction, fp64);
+    const RoofShare roof = roofShare(measured, direction, matmulRate(analysis, result));
+    json.member("direction", direction.direction);
+    writeSpread(json, "baseline_us", direction.baseline.us);
+    writeSpread(json, "fused_us", direction.has_fused ? direction.fused.us : Spread{});
     known(json, "speedup", verdict.speedup, verdict.speedup > 0);
-    writeSpread(json, "baseline_graph_us", one.baseline.graph_us);
-    writeSpread(json, "fused_graph_us", one.has_fused ? one.fused.graph_us : Spread{});
+    writeSpread(json, "baseline_graph_us", direction.baseline.graph_us);
+    writeSpread(json, "fused_graph_us", direction.has_fused ? direction.fused.graph_us : Spread{});
     known(json, "graph_speedup", verdict.graph_speedup, verdict.graph_speedup > 0);
     known(json, "fused_Bps", roof.Bps, roof.Bps > 0);
     known(json, "fused_flops", roof.flops, roof.flops > 0);
     known(json, "share_of_roof", roof.share, roof.share > 0);
     json.member("roof", roof.by_flops ? "matmul" : "copy").member("copy_Bps", result.copy_Bps);
-    writePair(json, "launches", one, &Measured::launches);
-    writePair(json, "peak_bytes", one, &Measured::peak_bytes);
-    const bool errors = fp64 && one.has_fused;
-    known(json, "max_abs_error", one.fused.max_abs_error, errors);
-    known(json, "relative_error", one.fused.relative_error, errors);
-    known(json, "baseline_max_abs_error", one.baseline.max_abs_error, fp64);
-    known(json, "baseline_relative_error", one.baseline.relative_error, fp64);
-    known(json, "relative_to_baseline", one.fused.relative_to_baseline, one.has_fused);
-    json.member("bitwise", one.has_fused && one.fused.bitwise).member("fused_name", one.fused_name);
+    writePair(json, "launches", direction, &Measured::launches);
+    writePair(json, "peak_bytes", direction, &Measured::peak_bytes);
+    const bool errors = fp64 && direction.has_fused;
+    known(json, "max_abs_error", direction.fused.max_abs_error, errors);
+    known(json, "relative_error", direction.fused.relative_error, errors);
+    known(json, "baseline_max_abs_error", direction.baseline.max_abs_error, fp64);
+    known(json, "baseline_relative_error", direction.baseline.relative_error, fp64);
+    known(json, "relative_to_baseline", direction.fused.relative_to_baseline, direction.has_fused);
+    json.member("bitwise", direction.has_fused && direction.fused.bitwise).member("fused_name", direction.fused_name);
     json.member("verdict", verdictText(verdict));
     json.key("verdicts").beginObject().member("speed", speedText(verdict));
     json.member("memory", fusescope::nameOf(verdict.memory)).member("numerics", fusescope::nameOf(verdict.numerics));
     json.endObject();
-    std::vector<std::string> reasons = verdictReasons(one, result);
+    std::vector<std::string> reasons = verdictReasons(direction, result);
     if (!measured.note.empty()) reasons.push_back(measured.note);
     writeTexts(json, "reasons", reasons);
     json.member("device", result.device).member("on_gpu", result.on_gpu).member("busy", result.busy);

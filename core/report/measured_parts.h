@@ -47,9 +47,9 @@ struct DirectionText {
 
 void writeRange(JsonWriter& json, std::string_view key, const Range& ns); // in µs
 // Members of one direction: times, speedups, rates, errors, verdicts, reasons; the object is the caller's.
-void writeComparison(JsonWriter& json, const Analysis& analysis, const MeasuredResult& result,
+void writeComparison(JsonWriter& json, const Analysis& analysis, const MeasuredResult& measured,
                      const Comparison& direction);
 void writeMeasuredFinding(JsonWriter& json, const Analysis& analysis, const MeasuredFinding& finding); // an object
-void writeMeasuredPlan(JsonWriter& json, const Analysis& analysis, const MeasuredPlan& plan);          // an object
+void writeMeasuredPlan(JsonWriter& json, const Analysis& analysis, const MeasuredPlan& measured);      // an object
 
 } // namespace fusescope

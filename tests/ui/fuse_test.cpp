@@ -13,6 +13,7 @@
 #include "ui/panels/findings_panel.h"
 
 #include <QAction>
+#include <QFileDialog>
 #include <QLabel>
 #include <QListView>
 #include <QMenu>
@@ -352,6 +353,31 @@ private Q_SLOTS:
         mine->trigger();
         QVERIFY(queue().job(row_).active());
         QCOMPARE(session().selection().pick, (Pick{PickKind::Finding, static_cast<std::uint32_t>(row_)}));
+    }
+
+    void exportedReportsHoldResults() {
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("report.md"));
+        queue().fuse(row_);
+        answerAll(row_, 400, 48);
+        QSignalSpy written(window_.get(), &MainWindow::exported);
+        QTimer asker;
+        connect(&asker, &QTimer::timeout, this, [&path] {
+            auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
+            if (dialog == nullptr) return;
+            dialog->selectFile(path);
+            QMetaObject::invokeMethod(dialog, "accept");
+        });
+        asker.start(20);
+        for (QAction* one : window_->findChildren<QAction*>())
+            if (one->text().startsWith(QLatin1String("Export &Markdown"))) one->trigger();
+        asker.stop();
+        QVERIFY(!written.empty() || written.wait(kLoadMs));
+        QFile file(path);
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        const QByteArray report = file.readAll();
+        QVERIFY(report.contains("## Measured"));
+        QVERIFY(report.contains("| 400 µs ±0% | 48.0 µs ±0% | 8.33x |"));
     }
 
     void twoHundredClicks() {

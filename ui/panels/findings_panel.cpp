@@ -191,6 +191,10 @@ struct FindingsPanel::Impl {
                                            [](const Finding& f) { return f.time_estimated; });
         if (estimated)
             note = tr("No trace: times are estimated from the roofline");
+        else if (measured.any())
+            note = QStringList{tr("Findings overlap: the plan counts no kernel twice."), planChangeText(measured)}
+                       .join(QLatin1Char(' '))
+                       .trimmed();
         else if (!whole.isEmpty())
             note = text(planNote(*analysis)); // the list shows whole findings, and those overlap
         plan_note->setText(note);
