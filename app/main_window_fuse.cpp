@@ -79,14 +79,17 @@ void MainWindow::calibrate() {
     dialog.exec();
     const AnalysisPtr& a = session_->analysis();
     if (dialog.keptFor().isEmpty() || !a) return;
-    DeviceSpec gpu;
-    gpu.name = dialog.keptFor().toStdString();
-    if (!sameDevice(gpu, a->device))
-        banner_->show(Banner::Tone::Note, tr("The calibration is of %1; what is opened is analysed for %2.")
-                                              .arg(dialog.keptFor(), text(a->device.name)));
-    else if (!w_->device->currentData().toString().isEmpty())
+    if (!w_->device->currentData().toString().isEmpty()) {
         banner_->show(Banner::Tone::Note,
-                      tr("The calibration is used once the GPU of the trace is chosen instead of the preset."));
+                      tr("The calibration is used once the GPU of the trace is chosen instead of a preset."));
+        return;
+    }
+    DeviceSpec gpu, traced;
+    gpu.name = dialog.keptFor().toStdString();
+    if (a->trace && !a->trace->devices.empty()) traced.name = a->trace->devices.front().name;
+    if (!traced.name.empty() && !sameDevice(gpu, traced))
+        banner_->show(Banner::Tone::Note, tr("The calibration is of %1, the trace of %2: it is analysed as before.")
+                                              .arg(dialog.keptFor(), text(traced.name)));
     else
         reanalyse();
 }
