@@ -5,7 +5,7 @@ from checking import assert_close, differing, layouts, poison
 from test_rms_norm import DTYPES, EPS, eager, truth
 
 ops = torch.ops.fusescope
-SHAPES = [(1, 2), (3, 7), (5, 128), (2, 3, 64), (33, 1000), (9, 4096), (3, 5120), (2, 16384), (1, 40000), (5, 30, 128), (66, 8192), (0, 128)]
+SHAPES = [(1, 2), (3, 7), (5, 128), (2, 3, 64), (33, 1000), (9, 4096), (3, 5120), (2, 16384), (1, 40000), (5, 30, 128), (400, 1024), (66, 8192), (0, 128)]
 
 
 @pytest.mark.parametrize("fast", [False, True])
