@@ -29,6 +29,18 @@ const FusedPlace* TimelineAfter::placeOf(const Analysis& analysis, SliceId slice
     return at == places.end() ? nullptr : &*at;
 }
 
+std::pair<std::int64_t, std::int64_t> shownSpan(const Analysis& analysis, const TimelineAfter* after,
+                                                SliceId slice) noexcept {
+    const TraceStore& trace = *analysis.trace;
+    const std::int64_t begin = trace.slices.ts[slice.index()], end = trace.endOf(slice);
+    if (after == nullptr) return {begin, end};
+    if (const FusedPlace* place = after->placeOf(analysis, slice)) return {place->begin, place->end};
+    const TrackKind kind = trace.tracks[trace.slices.track[slice.index()].index()].kind;
+    const bool gpu = kind == TrackKind::GpuStream || kind == TrackKind::GpuAnnotation;
+    const TimeMap& map = gpu ? after->gpu : after->cpu;
+    return {map.at(begin), std::max(map.at(begin), map.endAt(end))};
+}
+
 std::string afterText(const TimelineAfter& after) {
     const auto length = [&](std::int64_t end) { return formatDuration(timeline::Scale::ns(after.begin, end)); };
     return "step " + length(after.recorded_end) + " → " + length(after.end);
@@ -39,14 +51,14 @@ std::string afterHeldText(const TimelineAfter& after) {
     // Rounding of thousands of places is no loss.
     if (!(held > 0.01 * after.measured_ns)) return {};
     return formatDuration(after.savedNs()) + " of the measured " + formatDuration(after.measured_ns) +
-           ": later work waits for its launch or for other streams";
+           ": later work waits for its launch, as recorded under the profiler, or for other streams";
 }
 
 namespace timeline {
 namespace {
 
-constexpr double kLeastPixels = 3; // narrower: no outline
-constexpr double kGhost = 6;       // height, in the lane of flags
+constexpr double kLeastPixels = 3, kLeastGhost = 8; // narrower: no outline, unless it is selected
+constexpr double kGhost = 6;                        // height, in the lane of flags
 
 class AfterPainter {
 public:
@@ -69,19 +81,22 @@ public:
             rect.y = y;
             rect.height = lines - 2;
             rect.pick = pick;
-            drawFusedBox(analysis_, rect, first, place.fused_ns, emphasis, list_);
+            // What it takes here, which the step may hold longer than the runner did.
+            drawFusedBox(analysis_, rect, first, Scale::ns(place.begin, place.end), emphasis, list_);
         }
-        if (place.recorded_begin > view_.t1 || place.recorded_end < view_.t0 || old1 - old0 < kLeastPixels) return;
+        if (place.recorded_begin > view_.t1 || place.recorded_end < view_.t0 ||
+            old1 - old0 < (picked ? kLeastPixels : kLeastGhost))
+            return;
         DrawRect ghost;
         ghost.x = old0;
         ghost.width = old1 - old0;
-        ghost.y = y + lines;
+        ghost.y = y + lines + 1;
         ghost.height = kGhost;
         ghost.filled = false;
         ghost.dashed = true;
         ghost.stroke = ColourRole::Good;
         ghost.stroke_width = 1;
-        ghost.emphasis = emphasis;
+        ghost.emphasis = picked ? emphasis : Emphasis::Dimmed;
         ghost.layer = 1;
         ghost.pick = pick;
         list_.rects.push_back(ghost);
@@ -130,7 +145,8 @@ public:
             line.layer = 3;
             list_.lines.push_back(std::move(line));
         }
-        const std::string saved = formatDuration(after_.savedNs()) + " saved";
+        std::string saved = formatDuration(after_.savedNs()) + " saved";
+        if (!afterHeldText(after_).empty()) saved += " of " + formatDuration(after_.measured_ns) + " measured";
         if (textWidth(saved, {11}) + 8 <= gained.width) {
             DrawText text;
             text.text = saved;

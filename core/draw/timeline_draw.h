@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fusescope {
@@ -52,7 +53,7 @@ struct FusedPlace {
     std::uint32_t finding = 0, instance = 0;
     bool backward = false;
     TrackId track;
-    double fused_ns = 0;                               // as measured, for its label
+    double fused_ns = 0;                               // as measured; it may take longer in the step
     std::int64_t begin = 0, end = 0;                   // shown
     std::int64_t recorded_begin = 0, recorded_end = 0; // of what it replaces
 };
@@ -69,6 +70,9 @@ struct TimelineAfter {
     // What stands in the place of a removed kernel; null for any other slice.
     [[nodiscard]] const FusedPlace* placeOf(const Analysis& analysis, SliceId slice) const noexcept;
 };
+// Where a slice is shown: as recorded without `after`; a removed kernel where the fused one runs.
+[[nodiscard]] std::pair<std::int64_t, std::int64_t> shownSpan(const Analysis& analysis, const TimelineAfter* after,
+                                                              SliceId slice) noexcept;
 // Times in sight (view) and elsewhere outside of TimelineAfter are shown times wherever `after` is not null.
 //
 // Slices of the visible rows and range (level of detail bounds the items to width x rows); selected ones emphasised;

@@ -17,6 +17,7 @@ struct Row { // a piece of GPU work
     SliceId slice;
     std::int64_t begin = 0, end = 0;
     std::int64_t launch = kNoLaunch; // begin of the call
+    std::size_t rank = 0;            // of the launch, among all; 0: none
     bool removed = false, first = false;
     double length = 0;     // of a removed one: what its fused form takes here (0 but for the first)
     std::int64_t gap = 0;  // that goes before it
@@ -53,6 +54,12 @@ public:
             return x.begin != y.begin ? x.begin < y.begin : x.slice < y.slice;
         };
         std::sort(rows_.begin(), rows_.end(), earlier);
+        std::vector<std::size_t> launched;
+        for (std::size_t i = 0; i < rows_.size(); ++i)
+            if (rows_[i].launch != kNoLaunch) launched.push_back(i);
+        std::stable_sort(launched.begin(), launched.end(),
+                         [&](std::size_t x, std::size_t y) { return rows_[x].launch < rows_[y].launch; });
+        for (std::size_t rank = 0; rank < launched.size(); ++rank) rows_[launched[rank]].rank = rank + 1;
     }
 
     // Puts a change in; false when it shares a kernel with an earlier one, or saves nothing.
@@ -95,11 +102,10 @@ public:
             if (rows[d].empty()) continue;
             const double share = kernels > 0 ? time[d] / kernels : 0.5;
             put(change, d == 1, rows[d], std::max(0.0, change.fused[d] - rest * share));
-            const double launches = static_cast<double>(rows[d].size() - 1) * a_.device.launch_us * 1e3;
             const double waits = instance.idle_ns > 0 ? change.saved * static_cast<double>(rows[d].size()) /
                                                             static_cast<double>(std::max<std::size_t>(1, count))
                                                       : 0;
-            launchEarlier(rows[d], std::max(launches, waits));
+            launchEarlier(rows[d], waits);
         }
         out_.measured_ns += change.saved;
         return true;
@@ -172,13 +178,19 @@ private:
         out_.places.push_back(place);
     }
 
+    // by: at least
     void launchEarlier(const std::vector<std::size_t>& rows, double by) {
         std::int64_t begin = std::numeric_limits<std::int64_t>::max(), end = kNoLaunch;
-        for (const std::size_t row : rows) {
-            if (rows_[row].launch == kNoLaunch) continue;
-            begin = std::min(begin, rows_[row].launch);
-            end = std::max(end, rows_[row].launch);
+        double between = 0; // from one launch of the region to its next, nothing else launched on the way
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            const Row& row = rows_[rows[i]];
+            if (row.launch == kNoLaunch) continue;
+            begin = std::min(begin, row.launch);
+            end = std::max(end, row.launch);
+            if (i > 0 && row.rank == rows_[rows[i - 1]].rank + 1)
+                between += static_cast<double>(row.launch - rows_[rows[i - 1]].launch);
         }
+        by = std::max(by, between);
         if (by > 0 && end > begin) events_.push_back({begin, end, by, false});
     }
 

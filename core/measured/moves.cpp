@@ -52,6 +52,8 @@ std::vector<RooflineMove> rooflineMoves(const Analysis& analysis, const Measured
         move.finding = static_cast<std::uint32_t>(row);
         move.ai_now = instance.now.intensity();
         move.flops_now = instance.now.flops / before * 1e9;
+        move.now_ns = before;
+        move.fused_ns = after;
         move.ai_fused = flops / bytes;
         move.flops_fused = flops / after * 1e9;
         const CatalogEntry& entry = catalogEntry(finding.pattern);

@@ -39,7 +39,6 @@ struct Toy {
         a.step = 0;
         a.device.name = "NVIDIA H200";
         a.device.source = DeviceSource::Trace;
-        a.device.launch_us = 0;
         StepStats stats;
         stats.begin = a.trace->slices.ts[a.trace->kernels.slice[0].index()];
         stats.end = (1000 + step_end) * kUs;
@@ -112,7 +111,7 @@ TEST(After, LaterWorkMovesUpByWhatIsSaved) {
     EXPECT_DOUBLE_EQ(at(after->gpu, 172), 142);
     EXPECT_DOUBLE_EQ(static_cast<double>(after->gpu.endAt(1200 * kUs)), 1170 * kUs);
     EXPECT_DOUBLE_EQ(at(after->gpu, 200), 200); // the next step stays
-    EXPECT_DOUBLE_EQ(at(after->cpu, 16), 16);
+    EXPECT_DOUBLE_EQ(at(after->cpu, 16), 14);   // one launch instead of two, 2 apart
     ASSERT_EQ(after->places.size(), 1u);
     EXPECT_EQ(after->places[0].begin, 1120 * kUs);
     EXPECT_EQ(after->places[0].end, 1140 * kUs);
@@ -131,30 +130,43 @@ TEST(After, NothingStartsBeforeItsLaunch) {
     toy.kernel(100, 120, 95); // the quickest start: 5 after its launch
     toy.kernel(120, 150, 100);
     toy.kernel(150, 170, 102);
-    toy.kernel(170, 200, 155); // not before 160: 10 earlier at most
+    toy.kernel(170, 200, 155); // launched 2 earlier, not before 158: 12 earlier at most
     toy.kernel(200, 220, 157);
     const Analysis& a = toy.finish(220, {1, 2});
     const auto after = timelineAfter(a, measured(a, 50, 20), {});
     ASSERT_TRUE(after);
-    EXPECT_DOUBLE_EQ(at(after->gpu, 170), 160);
-    EXPECT_DOUBLE_EQ(at(after->gpu, 200), 190);
-    EXPECT_DOUBLE_EQ(after->savedNs(), 10 * kUs);
-    EXPECT_EQ(afterHeldText(*after).substr(0, 12), "10.0 µs of "); // of the measured 30
+    EXPECT_DOUBLE_EQ(at(after->gpu, 170), 158);
+    EXPECT_DOUBLE_EQ(at(after->gpu, 200), 188);
+    EXPECT_DOUBLE_EQ(after->savedNs(), 12 * kUs);
+    EXPECT_EQ(afterHeldText(*after).substr(0, 12), "12.0 µs of "); // of the measured 30
 }
 
 TEST(After, LaunchesThatGoMakeRoomForLaterOnes) {
     Toy toy;
     toy.kernel(100, 120, 95);
     toy.kernel(120, 150, 100);
-    toy.kernel(150, 170, 130);
+    toy.kernel(150, 170, 110);
     toy.kernel(170, 200, 155);
-    Analysis a = toy.finish(200, {1, 2});
-    a.device.launch_us = 8; // one of two launches goes
+    const Analysis& a = toy.finish(200, {1, 2});
     const auto after = timelineAfter(a, measured(a, 50, 20), {});
     ASSERT_TRUE(after);
     EXPECT_DOUBLE_EQ(at(after->cpu, 100), 100);
-    EXPECT_DOUBLE_EQ(at(after->cpu, 155), 147);
-    EXPECT_DOUBLE_EQ(at(after->gpu, 170), 152); // 147 + 5
+    EXPECT_DOUBLE_EQ(at(after->cpu, 155), 145); // 10 between the region's launches
+    EXPECT_DOUBLE_EQ(at(after->gpu, 170), 150); // 145 + 5
+}
+
+TEST(After, OtherLaunchesBetweenStay) {
+    Toy toy;
+    toy.kernel(100, 120, 95);
+    toy.kernel(120, 150, 100);
+    toy.kernel(150, 155, 104); // foreign: the CPU still does what it did around it
+    toy.kernel(155, 170, 110);
+    toy.kernel(170, 200, 160);
+    const Analysis& a = toy.finish(200, {1, 3});
+    const auto after = timelineAfter(a, measured(a, 45, 20), {});
+    ASSERT_TRUE(after);
+    EXPECT_DOUBLE_EQ(at(after->cpu, 160), 160);
+    EXPECT_DOUBLE_EQ(at(after->gpu, 170), 165);
 }
 
 TEST(After, WhereARegionWaitsForLaunchesTheyMoveToo) {
@@ -169,7 +181,7 @@ TEST(After, WhereARegionWaitsForLaunchesTheyMoveToo) {
     ASSERT_TRUE(after);
     EXPECT_DOUBLE_EQ(at(after->gpu, 130), 130);
     EXPECT_EQ(after->places[0].end, 1142 * kUs); // 130 + 12
-    EXPECT_DOUBLE_EQ(at(after->cpu, 185), 157);
+    EXPECT_DOUBLE_EQ(at(after->cpu, 185), 155);  // 30 between its launches
     EXPECT_DOUBLE_EQ(at(after->gpu, 190), 162);
     EXPECT_DOUBLE_EQ(after->savedNs(), 28 * kUs);
 }
