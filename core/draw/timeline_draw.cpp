@@ -99,15 +99,15 @@ private:
                 row.gpu ? roleOfSpan(analysis_, row.track, span) : roleOfSlice(analysis_, span.slice);
             if (summary && !inSummary(role)) continue;
             const Emphasis emphasis = emphasisOf(span, row.track, depth, next);
-            const double length =
-                std::max(0.0, static_cast<double>(scale_.shownEnd(span.end) - scale_.shown(span.begin)));
+            const std::int64_t begin = scale_.shown(span.begin), end = std::max(begin, scale_.shownEnd(span.end));
+            const double length = Scale::ns(begin, end);
             double busy = Scale::ns(span.begin, span.end) * fillOf(span);
             if (after_ != nullptr && row.gpu) {
                 if (span.count == 1 ? after_->replaces(span.slice) : length <= 0) continue;
                 // What a run of kernels loses in length are kernels, not the gaps between them.
                 busy = std::clamp(busy + length - Scale::ns(span.begin, span.end), 0.0, length);
             }
-            const double x0 = scale_.x(span.begin), x1 = std::max(scale_.xEnd(span.end), x0 + 1);
+            const double x0 = scale_.xShown(begin), x1 = std::max(scale_.xShown(end), x0 + 1);
             if (fold(span, role, emphasis, x0, x1, busy, length)) continue;
             flush(row, y, height);
             pending_ = {x0,       x1,  static_cast<double>(span.busy), busy, length, span.slice, span.count, role,
