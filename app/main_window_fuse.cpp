@@ -34,6 +34,7 @@ void MainWindow::buildFuse() {
         fuse_->fuse(finding);
     });
     connect(session_, &Session::measuredChanged, this, &MainWindow::updateHeadline);
+    connect(session_, &Session::measuredChanged, this, &MainWindow::keepMeasured);
     updateFuse();
 }
 

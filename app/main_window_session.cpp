@@ -3,10 +3,12 @@
 #include "app/main_window_widgets.h"
 
 #include "app/banner.h"
+#include "app/kept_results.h"
 #include "app/loader.h"
 #include "app/session_file.h"
 #include "ui/base/paint.h"
 #include "ui/base/session.h"
+#include "ui/fuse/fuse_queue.h"
 
 #include <QDir>
 #include <QFileDialog>
@@ -69,25 +71,29 @@ void MainWindow::chooseOpenSession() {
     if (!path.isEmpty()) openSession(path);
 }
 
-void MainWindow::saveSession(const QString& path) {
-    const AnalysisPtr a = session_->analysis();
-    if (!a) return;
+SessionFile MainWindow::sessionNow() const {
+    const Analysis& a = *session_->analysis();
     SessionFile session;
     session.device = w_->device->currentData().toString();
     session.step = w_->step->currentData().toString();
-    session.selection = pickText(*a, session_->selection().pick);
+    session.selection = pickText(a, session_->selection().pick);
     session.window_state = saveState();
     session.measured = session_->measured();
-    for (const std::string& file : a->files) {
-        const QString name = QFileInfo(text(file)).absoluteFilePath();
-        if (QFileInfo(name) == QFileInfo(path)) {
+    for (const std::string& file : a.files)
+        session.inputs.append({QFileInfo(text(file)).absoluteFilePath(), {}});
+    return session;
+}
+
+void MainWindow::saveSession(const QString& path) {
+    if (!session_->analysis()) return;
+    SessionFile session = sessionNow();
+    for (const SessionInput& input : session.inputs)
+        if (QFileInfo(input.path) == QFileInfo(path)) {
             banner_->show(
                 Banner::Tone::Error,
                 tr("%1: expected a session that is not written over an input, found the same file").arg(path));
             return;
         }
-        session.inputs.append({name, {}});
-    }
     statusBar()->showMessage(tr("Writing %1").arg(path));
     // Hashing reads the inputs whole. The thread is joined in the destructor, so 'this' outlives it.
     w_->writers.emplace_back([this, path, session]() mutable {
@@ -157,6 +163,35 @@ void MainWindow::restoreSession() {
     session_->setMeasured(std::move(session->measured));
     const Pick pick = pickOf(*session_->analysis(), session->selection);
     if (pick.kind != PickKind::None) session_->pick(pick);
+}
+
+void MainWindow::keepResultsIn(const QString& folder) { kept_folder_ = folder; }
+
+void MainWindow::keepMeasured() {
+    if (kept_path_.isEmpty() || keepResults(kept_path_, sessionNow())) return;
+    banner_->show(Banner::Tone::Error,
+                  tr("%1: expected a folder for measured results that can be written; they last as long as this window")
+                      .arg(kept_folder_));
+    kept_path_.clear();
+}
+
+// Results of an earlier window with the same inputs, unless others are shown already.
+void MainWindow::showKept() {
+    const AnalysisPtr a = session_->analysis();
+    if (kept_folder_.isEmpty() || !a) return;
+    kept_path_ = keptResultsPath(kept_folder_, a->files);
+    if (!session_->measured().empty()) {
+        keepMeasured();
+        return;
+    }
+    std::optional<SessionFile> kept = keptResults(kept_path_);
+    if (!kept) return;
+    const std::size_t count = kept->measured.results().size();
+    session_->setMeasured(std::move(kept->measured));
+    banner_->show(Banner::Tone::Note,
+                  count == 1 ? tr("A result that was measured earlier with these files is shown.")
+                             : tr("%1 results that were measured earlier with these files are shown.").arg(count),
+                  tr("Clear"), [this] { fuse_->clearMeasured(); });
 }
 
 } // namespace fusescope

@@ -10,6 +10,7 @@
 #include "ui/base/session.h"
 #include "ui/fuse/fuse_queue.h"
 #include "ui/fuse/fuse_words.h"
+#include "ui/panels/findings_panel.h"
 
 #include <QElapsedTimer>
 #include <QEventLoop>
@@ -37,42 +38,67 @@ template <class Ready> bool waitFor(Ready ready, int timeout_ms) {
     return true;
 }
 
-// Measures and tells how long it took. False: it failed, and why is on stderr.
+// Rows of the findings that "rms_norm,swiglu" or "plan" names; empty when a name is not there.
+std::vector<std::size_t> rowsOf(const Analysis& analysis, const QString& what) {
+    std::vector<std::size_t> rows;
+    for (const QString& name : what.split(QLatin1Char(','))) {
+        const std::size_t before = rows.size();
+        for (std::size_t row = 0; row < analysis.findings.size(); ++row) {
+            const std::string& id = analysis.findings[row].id;
+            if (name == text(id) || (name == QLatin1String("plan") && planPartOf(analysis.plan, id) != nullptr))
+                rows.push_back(row);
+        }
+        if (rows.size() == before) {
+            std::fprintf(stderr, "fusescope: expected --fuse to name findings or plan, found '%s'\n",
+                         qUtf8Printable(name));
+            return {};
+        }
+    }
+    return rows;
+}
+
+// Chooses each finding and presses Fuse, one after the other as a user would, and tells how long each took until its
+// result stood in the window. False: one failed, and why is on stderr.
 bool measure(MainWindow& window, const QString& what) {
     const Analysis& analysis = *window.session().analysis();
     FuseQueue& queue = window.fuseQueue();
     waitFor([&] { return queue.prepared(); }, kTimeoutMs);
-    std::vector<std::size_t> rows;
-    for (std::size_t row = 0; row < analysis.findings.size(); ++row) {
-        const std::string& id = analysis.findings[row].id;
-        if (what == text(id) || (what == QLatin1String("plan") && planPartOf(analysis.plan, id) != nullptr))
-            rows.push_back(row);
-    }
-    if (rows.empty()) {
-        std::fprintf(stderr, "fusescope: expected --fuse to name a finding or plan, found '%s'\n",
-                     qUtf8Printable(what));
-        return false;
-    }
-    QElapsedTimer clock;
-    clock.start();
-    bool ok = true;
+    const std::vector<std::size_t> rows = rowsOf(analysis, what);
+    bool ok = !rows.empty();
     for (const std::size_t row : rows) {
-        const QString against = queue.reasonAgainst(row);
-        if (!against.isEmpty()) {
-            std::fprintf(stderr, "fusescope: %s: %s\n", analysis.findings[row].id.c_str(), qUtf8Printable(against));
-            ok = ok && rows.size() > 1; // of a plan the others are measured
+        const char* id = analysis.findings[row].id.c_str();
+        if (const QString against = queue.reasonAgainst(row); !against.isEmpty()) {
+            std::fprintf(stderr, "fusescope: %s: %s\n", id, qUtf8Printable(against));
+            ok = ok && rows.size() > 1; // the others are measured
+            continue;
         }
-        queue.fuse(row);
-    }
-    waitFor([&] { return queue.active() == 0; }, kMeasureMs);
-    for (const std::size_t row : rows)
+        window.session().pick({PickKind::Finding, static_cast<quint32>(row)});
+        QElapsedTimer clock;
+        clock.start();
+        window.findings().fuseChosen();
+        waitFor([&] { return !queue.job(row).active() && window.settled(); }, kMeasureMs);
         if (const FuseJob job = queue.job(row); job.state == FuseJob::State::Failed) {
-            std::fprintf(stderr, "fusescope: %s: %s\n", analysis.findings[row].id.c_str(),
-                         qUtf8Printable(errorWords(job.error).long_text));
+            std::fprintf(stderr, "fusescope: %s: %s\n", id, qUtf8Printable(errorWords(job.error).long_text));
             ok = false;
+        } else {
+            std::fprintf(stderr, "fusescope: %s: measured in %.2f s\n", id,
+                         static_cast<double>(clock.elapsed()) / 1000);
         }
-    std::fprintf(stderr, "fusescope: measured for %.1f s\n", static_cast<double>(clock.elapsed()) / 1000);
+    }
     return ok;
+}
+
+bool saveSession(MainWindow& window, const QString& path) {
+    bool ended = false, saved = false;
+    QObject::connect(&window, &MainWindow::exported, &window, [&](const QString&, bool ok) {
+        ended = true;
+        saved = ok;
+    });
+    window.saveSession(path);
+    if (waitFor([&] { return ended; }, kTimeoutMs) && saved) return true;
+    std::fprintf(stderr, "fusescope: %s: expected files that are open and a session that can be written\n",
+                 qUtf8Printable(path));
+    return false;
 }
 
 } // namespace
@@ -122,6 +148,7 @@ int takeScreenshot(MainWindow& window, const QStringList& files, const Screensho
         return kExitUsage;
     }
     std::printf("%s\n", qUtf8Printable(QFileInfo(options.path).absoluteFilePath()));
+    if (!options.session.isEmpty() && !saveSession(window, options.session)) return kExitUsage;
     return measured ? kExitOk : kExitRunnerFailed;
 }
 
