@@ -59,6 +59,7 @@ bool standsAlone(const FusedGroup& group, const VisibleGraph& graph, const Layou
 
 void label(const Analysis& analysis, const std::vector<const FusedGroup*>& groups, const LayoutRect& place, double room,
            std::size_t own_box, Emphasis emphasis, Places& places, DrawList& list) {
+    if (emphasis == Emphasis::Dimmed) return; // beside what is selected it would only be in the way
     std::string text = fusedText(analysis, *groups.front());
     if (groups.size() > 1) text += fmt::format(" +{}", groups.size() - 1);
     const double width = textWidth(text, {kBadgeSize, true}) + 12;

@@ -86,6 +86,9 @@ DrawList drawTimelinePicture(const Analysis& analysis, double width, std::span<c
         legend.entries.emplace_back(ColourRole::Launch, "CUDA call");
     if (idle) legend.entries.emplace_back(ColourRole::BoundIdle, "GPU idle");
     if (marks) legend.entries.emplace_back(ColourRole::Flagged, "worth fusing");
+    if (std::any_of(picture.rects.begin(), picture.rects.end(),
+                    [](const DrawRect& r) { return r.stroke == ColourRole::Good && r.layer == 2; }))
+        legend.entries.emplace_back(ColourRole::Good, "fused, as measured");
     picture.height =
         compose::drawLegend(picture, legend, kLabels, top + layout.height + 8, width - kLabels - kMargin) + kMargin;
     return picture;

@@ -106,6 +106,7 @@ private Q_SLOTS:
         QVERIFY(toggle->isChecked()); // shown from the first result on
         QVERIFY(toggle->toolTip().contains(QStringLiteral("step ")));
         QVERIFY(says(QStringLiteral(" saved")));
+        QVERIFY(s.panel->findChild<LegendStrip*>()->accessibleName().contains(QStringLiteral("fused, as measured")));
         toggle->setChecked(false);
         QVERIFY(!says(QStringLiteral(" saved")));
         const std::vector<DrawRect>& rects = s.canvas()->picture().rects;
