@@ -19,10 +19,10 @@ public:
 
     // Times before the first knot and after the last one keep their distance to it. Where two knots share a recorded
     // time, what begins there lies at the later one and what ends there at the earlier one.
-    [[nodiscard]] std::int64_t at(std::int64_t recorded) const noexcept;
-    [[nodiscard]] std::int64_t endAt(std::int64_t recorded) const noexcept;
+    [[nodiscard]] std::int64_t at(std::int64_t t) const noexcept;
+    [[nodiscard]] std::int64_t endAt(std::int64_t t) const noexcept;
     // The recorded time behind a shown one; of several the latest.
-    [[nodiscard]] std::int64_t back(std::int64_t shown) const noexcept;
+    [[nodiscard]] std::int64_t back(std::int64_t t) const noexcept;
 
 private:
     std::vector<Knot> knots_;

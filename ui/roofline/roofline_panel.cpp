@@ -204,7 +204,7 @@ struct RooflinePanel::Impl {
     }
 
     // By keys: from arrow to arrow, each with its words, for the eye and for screen readers.
-    void stepMoves(int by) {
+    void stepMoves(int by) const {
         const auto count = static_cast<int>(moves->moves().size());
         if (count == 0 || !session->analysis()) return;
         int at = by > 0 ? -1 : count;
@@ -223,7 +223,7 @@ struct RooflinePanel::Impl {
         view->setAccessibleDescription(plain_words.toPlainText());
     }
 
-    void showMoves() {
+    void showMoves() const {
         const AnalysisPtr& analysis = session->analysis();
         moves->setMoves(analysis ? rooflineMoves(*analysis, session->measured()) : std::vector<RooflineMove>());
     }

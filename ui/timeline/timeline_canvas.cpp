@@ -30,8 +30,9 @@ constexpr int kTipDelay = 250; // ms
 TimelineCanvas::TimelineCanvas(TimelineState* state, QWidget* parent) : QWidget(parent), state_(state) {
     setObjectName(QStringLiteral("timelineCanvas"));
     setAccessibleName(tr("Kernel timeline"));
-    setAccessibleDescription(
-        tr("CPU threads above, GPU streams below. W and S zoom, A and D move, F shows the selection."));
+    setAccessibleDescription(tr(
+        "CPU threads above, GPU streams below. W and S zoom, A and D move, F shows the selection, T shows the step as "
+        "recorded or after fusing."));
     setFocusPolicy(Qt::WheelFocus);
     setMouseTracking(true);
     setAttribute(Qt::WA_OpaquePaintEvent);
