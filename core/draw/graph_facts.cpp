@@ -77,9 +77,10 @@ public:
             group.unfused_ns /= group.instances;
             out.push_back(std::move(group));
         }
-        // What took longest is named first where several share a box.
-        std::stable_sort(out.begin(), out.end(),
-                         [](const FusedGroup& a, const FusedGroup& b) { return a.unfused_ns > b.unfused_ns; });
+        // What gained most is named first where several share a box.
+        std::stable_sort(out.begin(), out.end(), [](const FusedGroup& a, const FusedGroup& b) {
+            return a.unfused_ns - a.fused_ns > b.unfused_ns - b.fused_ns;
+        });
         return out;
     }
 
