@@ -241,10 +241,7 @@ Result<Region> regionOfModule(const Analysis& analysis, std::string_view module,
         region->reason = findings.empty() ? "no fusion was chosen" : "none of the chosen fusions lies inside";
     for (const std::string& why : refused) region->reason += (region->reason.empty() ? "" : "; ") + why;
     if (region->reason.size() > kMaxRegionText) region->reason.resize(kMaxRegionText);
-    const bool trained = analysis.trace == nullptr ||
-                         std::any_of(analysis.link.kernels.begin(), analysis.link.kernels.end(),
-                                     [](const WorkLink& work) { return work.direction == Direction::Backward; });
-    region->backward = region->backward && trained;
+    region->backward = region->backward && stepTrains(analysis);
     if (const Status status = checkRegion(*region); !status) return status.error();
     return region;
 }
