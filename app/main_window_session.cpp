@@ -7,6 +7,7 @@
 #include "app/session_file.h"
 #include "ui/base/paint.h"
 #include "ui/base/session.h"
+#include "ui/fuse/fuse_queue.h"
 
 #include <QDir>
 #include <QFileDialog>
@@ -78,6 +79,10 @@ void MainWindow::saveSession(const QString& path) {
     session.selection = pickText(*a, session_->selection().pick);
     session.window_state = saveState();
     session.measured = session_->measured();
+    for (const ChosenPtr& region : session_->regions()) session.regions.push_back(*region);
+    if (const Pick pick = session_->selection().pick; pick.kind == PickKind::Region)
+        for (const ChosenPtr& region : session_->regions())
+            if (numberOf(region->id) == pick.id) session.selection = QLatin1String("region:") + text(region->id);
     for (const std::string& file : a->files) {
         const QString name = QFileInfo(text(file)).absoluteFilePath();
         if (QFileInfo(name) == QFileInfo(path)) {
@@ -157,6 +162,11 @@ void MainWindow::restoreSession() {
     session_->setMeasured(std::move(session->measured));
     const Pick pick = pickOf(*session_->analysis(), session->selection);
     if (pick.kind != PickKind::None) session_->pick(pick);
+    const QString region = QStringLiteral("region:");
+    if (!session->regions.empty())
+        fuse_->restoreRegions(std::move(session->regions), session->selection.startsWith(region)
+                                                               ? session->selection.mid(region.size()).toStdString()
+                                                               : std::string());
 }
 
 } // namespace fusescope

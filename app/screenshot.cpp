@@ -10,6 +10,7 @@
 #include "ui/base/session.h"
 #include "ui/fuse/fuse_queue.h"
 #include "ui/fuse/fuse_words.h"
+#include "ui/panels/findings_panel.h"
 
 #include <QElapsedTimer>
 #include <QEventLoop>
@@ -43,13 +44,22 @@ bool measure(MainWindow& window, const QString& what) {
     FuseQueue& queue = window.fuseQueue();
     waitFor([&] { return queue.prepared(); }, kTimeoutMs);
     std::vector<std::size_t> rows;
+    RegionWish wish; // what is no finding is a place in the model, as --select names it
+    wish.nodes = nodesOf(analysis, what);
+    if (const Pick pick = pickOf(analysis, what); pick.kind == PickKind::Module) wish.module = ModuleId(pick.id);
+    if (!wish.empty()) {
+        window.session().wantRegion(wish);
+        waitFor([&] { return !queue.choosing() && queue.active() == 0; }, kMeasureMs);
+        if (const int row = window.findings().chosen(); row >= 0) rows.push_back(static_cast<std::size_t>(row));
+    }
     for (std::size_t row = 0; row < analysis.findings.size(); ++row) {
         const std::string& id = analysis.findings[row].id;
         if (what == text(id) || (what == QLatin1String("plan") && planPartOf(analysis.plan, id) != nullptr))
             rows.push_back(row);
     }
     if (rows.empty()) {
-        std::fprintf(stderr, "fusescope: expected --fuse to name a finding or plan, found '%s'\n",
+        std::fprintf(stderr,
+                     "fusescope: expected --fuse to name a finding, plan, module:PATH or nodes:A,B, found '%s'\n",
                      qUtf8Printable(what));
         return false;
     }
@@ -59,15 +69,16 @@ bool measure(MainWindow& window, const QString& what) {
     for (const std::size_t row : rows) {
         const QString against = queue.reasonAgainst(row);
         if (!against.isEmpty()) {
-            std::fprintf(stderr, "fusescope: %s: %s\n", analysis.findings[row].id.c_str(), qUtf8Printable(against));
+            std::fprintf(stderr, "fusescope: %s: %s\n", window.session().workAt(row)->id.c_str(),
+                         qUtf8Printable(against));
             ok = ok && rows.size() > 1; // of a plan the others are measured
         }
-        queue.fuse(row);
+        if (wish.empty()) queue.fuse(row);
     }
     waitFor([&] { return queue.active() == 0; }, kMeasureMs);
     for (const std::size_t row : rows)
         if (const FuseJob job = queue.job(row); job.state == FuseJob::State::Failed) {
-            std::fprintf(stderr, "fusescope: %s: %s\n", analysis.findings[row].id.c_str(),
+            std::fprintf(stderr, "fusescope: %s: %s\n", window.session().workAt(row)->id.c_str(),
                          qUtf8Printable(errorWords(job.error).long_text));
             ok = false;
         }
@@ -105,12 +116,15 @@ int takeScreenshot(MainWindow& window, const QStringList& files, const Screensho
     }
     if (!options.select.isEmpty() && window.session().analysis()) {
         const Pick pick = pickOf(*window.session().analysis(), options.select);
-        if (pick.kind == PickKind::None) {
+        const std::vector<NodeId> several = nodesOf(*window.session().analysis(), options.select);
+        if (several.size() > 1)
+            window.session().pickNodes(several);
+        else if (pick.kind == PickKind::None) {
             std::fprintf(stderr, "fusescope: expected --select to name something in these files, found '%s'\n",
                          qUtf8Printable(options.select));
             return kExitUsage;
-        }
-        window.session().pick(pick);
+        } else
+            window.session().pick(pick);
     }
     bool measured = true;
     if (!options.fuse.isEmpty() && window.session().analysis()) measured = measure(window, options.fuse);

@@ -7,6 +7,7 @@
 #include "core/region/program.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,6 +37,8 @@ struct ChosenRegion {
     std::string reason; // why it has no fused form, or what that leaves out
     [[nodiscard]] bool wholeModule() const noexcept { return nodes.empty(); }
 };
+
+using ChosenPtr = std::shared_ptr<const ChosenRegion>;
 
 // What a wish comes to: a finding where it has exactly these nodes, else a region.
 struct ChosenWork {

@@ -19,8 +19,6 @@
 
 namespace fusescope {
 
-using ChosenPtr = std::shared_ptr<const ChosenRegion>;
-
 class Session : public QObject {
     Q_OBJECT
 public:
