@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Measuring findings in the window: buttons, queue, cancelling, results, undo. The whole window on the bundled sample,
 // with a runner that the test plays itself.
+#include "tests/ui/played_runner.h"
 #include "tests/ui/window_harness.h"
 
 #include "ui/fuse/fuse_actions.h"
@@ -24,50 +25,6 @@
 #include <vector>
 
 namespace fusescope {
-namespace {
-
-// Collects what is asked; the test answers.
-class PlayedRunner : public FuseRunner {
-public:
-    qint64 measure(const Region& region) override {
-        asked.push_back(region);
-        return ++last;
-    }
-    void cancel(qint64 id) override { cancelled.push_back(id); }
-    bool available() const override { return there; }
-    QString commandText() const override { return QStringLiteral("played"); }
-    const RunnerHello* hello() const override { return nullptr; }
-
-    void setThere(bool now) {
-        there = now;
-        Q_EMIT changed();
-    }
-    void answer(double before_us, double after_us, bool gpu = true) {
-        FuseResult r;
-        r.region = asked.back().id;
-        r.device = gpu ? "NVIDIA H200" : "CPU (reference kernels)";
-        r.on_gpu = gpu;
-        Comparison c;
-        c.direction = "forward";
-        c.has_fused = true;
-        c.baseline.us = {before_us, before_us, before_us};
-        c.fused.us = {after_us, after_us, after_us};
-        r.directions.push_back(c);
-        Q_EMIT measured(last, r);
-    }
-    void fail(const char* code) {
-        RunnerError error;
-        error.code = code;
-        error.message = "why it failed";
-        Q_EMIT failed(last, error);
-    }
-    std::vector<Region> asked;
-    std::vector<qint64> cancelled;
-    qint64 last = 0;
-    bool there = true;
-};
-
-} // namespace
 
 class FuseTest : public QObject {
     Q_OBJECT
@@ -103,8 +60,8 @@ private Q_SLOTS:
         played_->setThere(false);
         QVERIFY(!button()->isEnabled());
         QVERIFY(button()->toolTip().contains(QLatin1String("No runner")));
-        QVERIFY(action("&Fuse the chosen finding") != nullptr);
-        QVERIFY(!action("&Fuse the chosen finding")->isEnabled());
+        QVERIFY(action("&Fuse the selection") != nullptr);
+        QVERIFY(!action("&Fuse the selection")->isEnabled());
         QVERIFY(!action("Fuse all in the &plan")->isEnabled());
         played_->setThere(true);
         QVERIFY(button()->isEnabled());
