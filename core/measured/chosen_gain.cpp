@@ -56,7 +56,7 @@ std::vector<std::string> countedWith(const Analysis& analysis, std::span<const C
 
 MeasuredFinding applyMeasured(const Analysis& analysis, const ChosenRegion& region, const MeasuredSet& set) {
     MeasuredFinding measured = applyMeasured(analysis, region.work, set);
-    if (!region.wholeModule()) measured.predicted_ns = 0;
+    if (!region.swapsIn()) measured.predicted_ns = 0;
     return measured;
 }
 

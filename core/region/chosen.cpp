@@ -49,11 +49,32 @@ std::string idOfNodes(const std::vector<std::string>& names) {
     return id;
 }
 
+// Whether the plan has an instance of one of these findings among the nodes.
+bool fusesInside(const Analysis& analysis, const std::vector<NodeId>& nodes, const std::vector<std::string>& fusions) {
+    for (const PlanPart& part : analysis.plan.parts) {
+        if (std::find(fusions.begin(), fusions.end(), part.finding) == fusions.end()) continue;
+        for (const Finding& finding : analysis.findings)
+            if (finding.id == part.finding)
+                for (const std::uint32_t i : part.instances)
+                    if (const auto& own = finding.instances[i].nodes;
+                        !own.empty() && std::includes(nodes.begin(), nodes.end(), own.begin(), own.end()))
+                        return true;
+    }
+    return false;
+}
+
+// fusions: swapped in where the nodes have no form of their own.
 Result<ChosenWork> ofNodes(const Analysis& analysis, const GraphFlow& graph, const std::vector<NodeId>& nodes,
-                           std::string note) {
+                           const std::vector<std::string>& fusions, std::string note) {
     const ModelGraph& model = *analysis.graph;
     Result<Region> region = regionOfNodes(model, nodes);
     if (!region) return std::move(region).error();
+    bool swaps = false;
+    if (region->fused.steps.empty() && fusesInside(analysis, nodes, fusions)) {
+        Result<Region> with = regionOfNodes(analysis, nodes, fusions);
+        swaps = with && !with->fused.steps.empty();
+        if (swaps) region = std::move(with);
+    }
     const Result<Subgraph> part = subgraphOf(graph, nodes, false);
     if (!part) return part.error();
     ChosenWork made;
@@ -69,7 +90,10 @@ Result<ChosenWork> ofNodes(const Analysis& analysis, const GraphFlow& graph, con
     chosen.has_form = !region->fused.steps.empty();
     chosen.reason = region->reason;
     const OpCost least = leastCost(graph, *part);
-    chosen.limit_ns = limitNs(least, analysis.device);
+    if (swaps)
+        chosen.fusions = fusions;
+    else
+        chosen.limit_ns = limitNs(least, analysis.device);
     Finding& work = chosen.work;
     work.id = chosen.id;
     for (const std::vector<NodeId>& one : repeatsOf(model, part->nodes)) {
@@ -83,8 +107,7 @@ Result<ChosenWork> ofNodes(const Analysis& analysis, const GraphFlow& graph, con
             const double saved = std::max(0.0, instance.forward_ns - chosen.limit_ns);
             instance.saving_ns = {saved, saved, saved};
         }
-        const double left = instance.forward_ns + instance.backward_ns - instance.saving_ns.expected;
-        instance.predicted_ns = {left, left, left};
+        addPlanSavings(analysis, chosen.fusions, instance);
         work.instances.push_back(std::move(instance));
     }
     sumUp(analysis, work);
@@ -96,6 +119,7 @@ Result<ChosenWork> ofNodes(const Analysis& analysis, const GraphFlow& graph, con
     made.region.id = chosen.id;
     made.region.title = chosen.title.substr(0, kMaxRegionName);
     made.region.backward = made.region.backward && stepTrains(analysis);
+    if (swaps) return made; // several kernels: how fast they move its bytes says nothing
     made.region.fused_bytes = least.bytes();
     made.region.fused_flops = least.tensor_flops;
     return made;
@@ -148,35 +172,12 @@ Result<ChosenWork> ofModule(const Analysis& analysis, ModuleId module, std::vect
             std::sort(instance.forward.begin(), instance.forward.end());
             std::sort(instance.backward.begin(), instance.backward.end());
         }
-        for (const PlanPart& part : analysis.plan.parts) {
-            if (std::find(chosen.fusions.begin(), chosen.fusions.end(), part.finding) == chosen.fusions.end()) continue;
-            for (const Finding& finding : analysis.findings)
-                if (finding.id == part.finding)
-                    for (const std::uint32_t i : part.instances)
-                        if (const auto& nodes = finding.instances[i].nodes;
-                            !nodes.empty() &&
-                            std::includes(instance.nodes.begin(), instance.nodes.end(), nodes.begin(), nodes.end()))
-                            add(instance.saving_ns, finding.instances[i].saving_ns);
-        }
-        const double time = instance.forward_ns + instance.backward_ns;
-        instance.predicted_ns = {time - instance.saving_ns.high, time - instance.saving_ns.expected,
-                                 time - instance.saving_ns.low};
+        addPlanSavings(analysis, chosen.fusions, instance);
         work.instances.push_back(std::move(instance));
     }
     sumUp(analysis, work);
     made.region = std::move(*region);
     return made;
-}
-
-bool fusesInside(const Analysis& analysis, const std::vector<NodeId>& nodes) {
-    for (const PlanPart& part : analysis.plan.parts)
-        for (const Finding& finding : analysis.findings)
-            if (finding.id == part.finding)
-                for (const std::uint32_t i : part.instances)
-                    if (const auto& own = finding.instances[i].nodes;
-                        !own.empty() && std::includes(nodes.begin(), nodes.end(), own.begin(), own.end()))
-                        return true;
-    return false;
 }
 
 // The finding that has these computing nodes and no others.
@@ -190,6 +191,22 @@ std::optional<std::uint32_t> findingOf(const Analysis& analysis, const GraphFlow
                 return static_cast<std::uint32_t>(row);
     }
     return std::nullopt;
+}
+
+// With the views of the plan's instances that lie inside: kernels and clicks tell of nodes that compute.
+std::vector<NodeId> withViews(const Analysis& analysis, const GraphFlow& graph, std::vector<NodeId> nodes) {
+    const std::vector<NodeId> own = nodes;
+    for (const PlanPart& part : analysis.plan.parts)
+        for (const Finding& finding : analysis.findings)
+            if (finding.id == part.finding)
+                for (const std::uint32_t i : part.instances) {
+                    const std::vector<NodeId>& theirs = finding.instances[i].nodes;
+                    const std::vector<NodeId> computing = computingNodes(graph, theirs);
+                    if (!computing.empty() && std::includes(own.begin(), own.end(), computing.begin(), computing.end()))
+                        nodes.insert(nodes.end(), theirs.begin(), theirs.end());
+                }
+    fusion::sortNodes(nodes);
+    return nodes;
 }
 
 // The nodes behind kernels, and a sentence on those that have none.
@@ -256,7 +273,8 @@ Result<ChosenWork> workOfWish(const Analysis& analysis, const RegionWish& wish) 
     ChosenWork exact;
     exact.finding = findingOf(analysis, graph, computingNodes(graph, nodes));
     if (exact.finding) return exact;
-    if (module.valid() && fusesInside(analysis, nodes)) return ofModule(analysis, module, analysis.plan.findings);
+    if (module.valid() && fusesInside(analysis, nodes, analysis.plan.findings))
+        return ofModule(analysis, module, analysis.plan.findings);
     const Result<ClosedNodes> closed = closedNodes(graph, nodes);
     if (!closed) return closed.error();
     if (!closed->added.empty()) {
@@ -264,7 +282,7 @@ Result<ChosenWork> workOfWish(const Analysis& analysis, const RegionWish& wish) 
         if (exact.finding) return exact;
         addSentence(note, "Added, because they lie between: " + listed(namesOf(model, closed->added)));
     }
-    return ofNodes(analysis, graph, closed->nodes, std::move(note));
+    return ofNodes(analysis, graph, withViews(analysis, graph, closed->nodes), analysis.plan.findings, std::move(note));
 }
 
 Result<ChosenWork> workOfChosen(const Analysis& analysis, const ChosenRegion& chosen) {
@@ -284,7 +302,7 @@ Result<ChosenWork> workOfChosen(const Analysis& analysis, const ChosenRegion& ch
         if (at == by_name.end()) return Error{ErrorCode::NotFound, "a node of the graph", "'" + name + "'", "region"};
         nodes.push_back(at->second);
     }
-    return ofNodes(analysis, fusion::GraphFlow(model), nodes, chosen.note);
+    return ofNodes(analysis, fusion::GraphFlow(model), nodes, chosen.fusions, chosen.note);
 }
 
 std::uint32_t numberOf(const std::string& region_id) noexcept { return fnv(region_id); }

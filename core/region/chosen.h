@@ -27,15 +27,17 @@ struct ChosenRegion {
     std::string title;  // "silu, mul of model.layers.0.mlp"
     std::string module; // path in the graph: the innermost one around the nodes; of a module's region, the module
     std::vector<std::string> nodes;   // names in the graph; empty: the whole module with fusions swapped in
-    std::vector<std::string> fusions; // of a whole module: ids of findings
+    std::vector<std::string> fusions; // ids of findings whose instances inside are swapped in
     std::string note;                 // what was added to the choice and what was left out; "": nothing
-    // As a finding of one instance a layer where layers are identical. Its savings are the plan's inside a module; of
-    // nodes, what a kernel that only moves what enters and leaves could save, and no prediction.
+    // As a finding of one instance a layer where layers are identical. Its savings are the plan's inside where that is
+    // swapped in; else what a kernel that only moves what enters and leaves could save, and no prediction.
     Finding work;
-    double limit_ns = 0; // of nodes: forward, one instance, at that kernel's speed; 0 not known
+    double limit_ns = 0; // where nothing is swapped in: forward, one instance, at that kernel's speed; 0 not known
     bool has_form = false;
     std::string reason; // why it has no fused form, or what that leaves out
     [[nodiscard]] bool wholeModule() const noexcept { return nodes.empty(); }
+    // Measured with other findings' fusions inside, instead of as one kernel.
+    [[nodiscard]] bool swapsIn() const noexcept { return wholeModule() || !fusions.empty(); }
 };
 
 using ChosenPtr = std::shared_ptr<const ChosenRegion>;
@@ -48,8 +50,9 @@ struct ChosenWork {
 };
 
 // Nodes that leave a gap are completed where it is small. A module is run with the plan's fusions where some lie
-// inside. Errors (with what was found where): no graph, no node behind the kernels, a value that leaves and comes back
-// through many nodes, and those of regionOfNodes() and regionOfModule().
+// inside; so are nodes that cannot be one elementwise kernel. Errors (with what was found where): no graph, no node
+// behind the kernels, a value that leaves and comes back through many nodes, and those of regionOfNodes() and
+// regionOfModule().
 [[nodiscard]] Result<ChosenWork> workOfWish(const Analysis& analysis, const RegionWish& wish);
 // The same choice in these files, from its module, nodes, fusions and note (of a saved session, or after another step
 // was chosen).

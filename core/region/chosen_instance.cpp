@@ -57,10 +57,28 @@ Instance instanceOf(const Analysis& analysis, std::vector<NodeId> nodes, ModuleI
     return instance;
 }
 
+namespace {
 void add(Range& to, const Range& more) {
     to.low += more.low;
     to.expected += more.expected;
     to.high += more.high;
+}
+} // namespace
+
+void addPlanSavings(const Analysis& analysis, const std::vector<std::string>& findings, Instance& instance) {
+    for (const PlanPart& part : analysis.plan.parts) {
+        if (std::find(findings.begin(), findings.end(), part.finding) == findings.end()) continue;
+        for (const Finding& finding : analysis.findings)
+            if (finding.id == part.finding)
+                for (const std::uint32_t i : part.instances)
+                    if (const auto& nodes = finding.instances[i].nodes;
+                        !nodes.empty() &&
+                        std::includes(instance.nodes.begin(), instance.nodes.end(), nodes.begin(), nodes.end()))
+                        add(instance.saving_ns, finding.instances[i].saving_ns);
+    }
+    const double time = instance.forward_ns + instance.backward_ns;
+    instance.predicted_ns = {time - instance.saving_ns.high, time - instance.saving_ns.expected,
+                             time - instance.saving_ns.low};
 }
 
 namespace {

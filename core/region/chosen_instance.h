@@ -14,7 +14,8 @@ namespace fusescope::region {
 void addKernel(const Analysis& analysis, KernelId kernel, Instance& instance);
 // With the kernels that its nodes launched; without a trace, with the roofline's estimate.
 [[nodiscard]] Instance instanceOf(const Analysis& analysis, std::vector<NodeId> nodes, ModuleId module);
-void add(Range& to, const Range& more);
+// What the plan promises of these findings inside its nodes becomes its saving.
+void addPlanSavings(const Analysis& analysis, const std::vector<std::string>& findings, Instance& instance);
 // Sums over the instances, and what else a finding says of itself.
 void sumUp(const Analysis& analysis, Finding& work);
 

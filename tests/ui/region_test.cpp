@@ -132,19 +132,22 @@ private Q_SLOTS:
     }
 
     void aMarkedRangeOfTheTimeline() {
-        // The kernels of one occurrence of SwiGLU, and a little to both sides.
+        // From the first to the last kernel of one occurrence of SwiGLU: a projection runs between them.
         const Finding& swiglu = finding("swiglu");
         const TraceStore& trace = *analysis().trace;
         const SliceId first = trace.kernels.slice[swiglu.instances[0].forward.front().index()],
                       last = trace.kernels.slice[swiglu.instances[0].forward.back().index()];
         session().setMarkedRange(trace.slices.ts[first.index()] - 1, trace.endOf(last) + 1);
         QVERIFY(fuseThis()->isVisible());
-        QVERIFY2(fuseThis()->accessibleName().contains(QLatin1String("2 kernels in the marked range")),
+        QVERIFY2(fuseThis()->accessibleName().contains(QLatin1String("3 kernels in the marked range")),
                  qPrintable(fuseThis()->accessibleName()));
         QTest::keyClick(window_.get(), Qt::Key_Return, Qt::ControlModifier);
         QVERIFY(chosen());
         QCOMPARE(played_->asked.size(), std::size_t{1});
-        QCOMPARE(played_->asked.back().pattern, std::string("swiglu"));
+        QCOMPARE(played_->asked.back().baseline.steps.size(), std::size_t{3});
+        QCOMPARE(played_->asked.back().fused.steps.size(), std::size_t{2});
+        QVERIFY(session().regions().front()->swapsIn());
+        QVERIFY2(detail().contains(QLatin1String("Swapped in where they lie inside")), qPrintable(detail()));
         // Picking takes the range's place.
         QCOMPARE(session().markedRange().first, session().markedRange().second);
     }

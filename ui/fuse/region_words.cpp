@@ -104,13 +104,13 @@ QString fuseThisText(const Analysis& analysis, const SelectedWork& work) {
 }
 
 QString regionBadge(const ChosenRegion& region) {
-    if (region.wholeModule()) return region.has_form ? tr("with the plan") : tr("as it is");
+    if (region.swapsIn()) return region.has_form ? tr("with the plan") : tr("as it is");
     return region.has_form ? tr("one kernel") : tr("no fused kernel");
 }
 
 QString regionSavingText(const ChosenRegion& region) {
     const double saved = region.work.saving_ns.expected;
-    if (region.wholeModule()) return savingText(region.work);
+    if (region.swapsIn()) return savingText(region.work);
     if (!(region.limit_ns > 0)) return tr("limit not known");
     if (!(saved > 0)) return tr("at its limit already");
     return tr("at most −%1/step").arg(text(formatDuration(saved)));
@@ -121,7 +121,7 @@ QString regionCountText(const ChosenRegion& region) {
     const auto kernels = static_cast<std::size_t>(work.kernels_now + 0.5);
     const QString times = tr("%1×").arg(work.instances.size());
     if (work.time_estimated) return times;
-    if (region.wholeModule() || !region.has_form) return tr("%1 · %2 each").arg(times, kernelCount(kernels));
+    if (region.swapsIn() || !region.has_form) return tr("%1 · %2 each").arg(times, kernelCount(kernels));
     // The chain takes the forward's place; kernels of the backward stay.
     const std::size_t forward = work.instances.empty() ? 0 : work.instances.front().forward.size();
     return tr("%1 · forward %2→1 kernels").arg(times).arg(forward);
@@ -187,7 +187,7 @@ QString regionHtml(const Analysis& analysis, const ChosenRegion& region, const M
                       one.backward_ns > 0 ? tr(" and %1 backward").arg(text(formatDuration(one.backward_ns)))
                                           : QString()));
     }
-    if (region.wholeModule()) {
+    if (region.swapsIn()) {
         QStringList ids;
         for (const std::string& id : region.fusions) ids << text(id);
         head(tr("With the plan's fusions"));

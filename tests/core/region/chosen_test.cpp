@@ -95,6 +95,24 @@ TEST(ChosenRegion, SmallGapsAreClosed) {
     ASSERT_TRUE(norm.ok() && norm->finding.has_value()) << problemOf(norm);
 }
 
+TEST(ChosenRegion, FindingsInsideAreSwappedIn) {
+    // What runs one after another around SwiGLU: a projection stands between its two kernels.
+    const Result<ChosenWork> work = ofNodes(bothFiles(), {"silu", "linear_5", "mul_15"});
+    ASSERT_TRUE(work.ok()) << problemOf(work);
+    const ChosenRegion& chosen = work->chosen;
+    EXPECT_TRUE(chosen.swapsIn());
+    EXPECT_FALSE(chosen.wholeModule());
+    EXPECT_EQ(opsOf(work->region.baseline), (Texts{"aten::silu", "aten::linear", "aten::mul.Tensor"}));
+    EXPECT_EQ(opsOf(work->region.fused), (Texts{"aten::linear", "fusescope::swiglu"}));
+    EXPECT_TRUE(work->region.backward);
+    // Both layers' SwiGLU, as the plan promises them, and no limit of one kernel.
+    EXPECT_EQ(chosen.limit_ns, 0);
+    EXPECT_DOUBLE_EQ(chosen.work.saving_ns.expected, findingIn(bothFiles(), "swiglu").saving_ns.expected);
+    const Result<ChosenWork> again = workOfChosen(bothFiles(), chosen);
+    ASSERT_TRUE(again.ok());
+    EXPECT_EQ(again->chosen.fusions, chosen.fusions);
+}
+
 TEST(ChosenRegion, LargeGapsAreTold) {
     const Result<ChosenWork> work = ofNodes(bothFiles(), {"mul_3", "linear_6"});
     ASSERT_FALSE(work.ok());
