@@ -54,11 +54,12 @@ int main(int argc, char** argv) {
                                    QStringLiteral("name"));
     const QCommandLineOption select(
         QStringLiteral("select"),
-        QCoreApplication::translate("main", "What to select: finding:ID, module:PATH or kernel:N"),
+        QCoreApplication::translate("main", "What to select: finding:ID, module:PATH, nodes:A,B or kernel:N"),
         QStringLiteral("what"));
     const QCommandLineOption fuse(
         QStringLiteral("fuse"),
-        QCoreApplication::translate("main", "What to measure before the picture: a finding's id, or plan"),
+        QCoreApplication::translate(
+            "main", "What to measure before the picture: a finding's id, plan, module:PATH or nodes:A,B"),
         QStringLiteral("what"));
     const QCommandLineOption wait(QStringLiteral("wait"),
                                   QCoreApplication::translate("main", "Milliseconds to rest before the picture"),

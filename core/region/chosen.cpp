@@ -63,6 +63,12 @@ bool fusesInside(const Analysis& analysis, const std::vector<NodeId>& nodes, con
     return false;
 }
 
+// The plan counts each run; the first speaks for all of them.
+void promise(const Analysis& analysis, const ChosenRegion& chosen, const Runs& runs, Instance& instance) {
+    const bool first = analysis.trace == nullptr || !instance.forward.empty() || !instance.backward.empty();
+    addPlanSavings(analysis, first && runs.other_sizes.empty() ? chosen.fusions : std::vector<std::string>{}, instance);
+}
+
 // fusions: swapped in where the nodes have no form of their own.
 Result<ChosenWork> ofNodes(const Analysis& analysis, const GraphFlow& graph, const std::vector<NodeId>& nodes,
                            const std::vector<std::string>& fusions, std::string note) {
@@ -96,19 +102,22 @@ Result<ChosenWork> ofNodes(const Analysis& analysis, const GraphFlow& graph, con
         chosen.limit_ns = limitNs(least, analysis.device);
     Finding& work = chosen.work;
     work.id = chosen.id;
+    const Runs runs = runsOf(analysis, part->nodes);
+    chosen.other_sizes = runs.other_sizes;
     for (const std::vector<NodeId>& one : repeatsOf(model, part->nodes)) {
-        Instance instance = instanceOf(analysis, one, moduleAround(model, one));
+        Instance all = instanceOf(analysis, one, moduleAround(model, one));
         // A graph is one pass of the model: what did not run in this step is no instance of it.
-        if (analysis.trace != nullptr && instance.forward.empty() && instance.backward.empty() &&
-            !work.instances.empty())
+        if (analysis.trace != nullptr && all.forward.empty() && all.backward.empty() && !work.instances.empty())
             continue;
-        instance.fused = least;
-        if (chosen.limit_ns > 0) {
-            const double saved = std::max(0.0, instance.forward_ns - chosen.limit_ns);
-            instance.saving_ns = {saved, saved, saved};
+        for (Instance& instance : asRun(std::move(all), runs)) {
+            instance.fused = least;
+            if (chosen.limit_ns > 0) {
+                const double saved = std::max(0.0, instance.forward_ns - chosen.limit_ns);
+                instance.saving_ns = {saved, saved, saved};
+            }
+            promise(analysis, chosen, runs, instance);
+            work.instances.push_back(std::move(instance));
         }
-        addPlanSavings(analysis, chosen.fusions, instance);
-        work.instances.push_back(std::move(instance));
     }
     sumUp(analysis, work);
     for (const NodeId node : computing)
@@ -158,6 +167,8 @@ Result<ChosenWork> ofModule(const Analysis& analysis, ModuleId module, std::vect
         for (const ModuleId other : model.modules.folds[group].members)
             if (other != module) members.push_back(other);
     }
+    const Runs runs = runsOf(analysis, nodesOfModule(model, module));
+    chosen.other_sizes = runs.other_sizes;
     for (const ModuleId member : members) {
         Instance instance = instanceOf(analysis, nodesOfModule(model, member), member);
         if (analysis.trace != nullptr && analysis.link.modules_from_graph) { // also those without a node
@@ -172,8 +183,10 @@ Result<ChosenWork> ofModule(const Analysis& analysis, ModuleId module, std::vect
             std::sort(instance.forward.begin(), instance.forward.end());
             std::sort(instance.backward.begin(), instance.backward.end());
         }
-        addPlanSavings(analysis, chosen.fusions, instance);
-        work.instances.push_back(std::move(instance));
+        for (Instance& run : asRun(std::move(instance), runs)) {
+            promise(analysis, chosen, runs, run);
+            work.instances.push_back(std::move(run));
+        }
     }
     sumUp(analysis, work);
     made.region = std::move(*region);

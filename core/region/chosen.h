@@ -29,7 +29,10 @@ struct ChosenRegion {
     std::vector<std::string> nodes;   // names in the graph; empty: the whole module with fusions swapped in
     std::vector<std::string> fusions; // ids of findings whose instances inside are swapped in
     std::string note;                 // what was added to the choice and what was left out; "": nothing
-    // As a finding of one instance a layer where layers are identical. Its savings are the plan's inside where that is
+    // Not "": a sentence on why the step's times are not of what is measured; its instances then have none.
+    std::string other_sizes;
+    // As a finding of one instance a layer where layers are identical (and a run of the model,
+    // where the step has several). Its savings are the plan's inside where that is
     // swapped in; else what a kernel that only moves what enters and leaves could save, and no prediction.
     Finding work;
     double limit_ns = 0; // where nothing is swapped in: forward, one instance, at that kernel's speed; 0 not known

@@ -3,6 +3,7 @@
 
 #include "core/fusion/places.h"
 #include "core/fusion/predict.h"
+#include "core/trace/op_args.h"
 
 #include <algorithm>
 #include <utility>
@@ -17,6 +18,12 @@ bool inStep(const Analysis& analysis, KernelId kernel) {
 }
 
 namespace {
+std::string sizesText(const std::vector<std::int64_t>& sizes) {
+    std::string text;
+    for (const std::int64_t size : sizes) text += (text.empty() ? "" : "x") + std::to_string(size);
+    return text;
+}
+
 double timeOf(const Analysis& analysis, KernelId kernel) {
     const auto ns =
         static_cast<double>(analysis.trace->slices.dur[analysis.trace->kernels.slice[kernel.index()].index()]);
@@ -55,6 +62,52 @@ Instance instanceOf(const Analysis& analysis, std::vector<NodeId> nodes, ModuleI
     for (std::vector<KernelId>* kernels : {&instance.forward, &instance.backward})
         std::sort(kernels->begin(), kernels->end());
     return instance;
+}
+
+Runs runsOf(const Analysis& analysis, const std::vector<NodeId>& nodes) {
+    Runs runs;
+    if (analysis.trace == nullptr || analysis.link.node_start.empty()) return runs;
+    const OpGraph& ops = analysis.graph->ops;
+    const CpuOpTable& called = analysis.trace->cpu_ops;
+    for (const NodeId node : nodes) {
+        std::vector<CpuOpId> calls;
+        for (const KernelId kernel : analysis.link.kernelsOf(node)) {
+            const WorkLink& work = analysis.link.kernels[kernel.index()];
+            if (!inStep(analysis, kernel) || work.direction != Direction::Forward || !work.top_op.valid()) continue;
+            if (std::find(calls.begin(), calls.end(), work.top_op) != calls.end()) continue;
+            calls.push_back(work.top_op);
+            const ValueId first = ops.operand(node, 0);
+            if (!runs.other_sizes.empty() || analysis.trace->nameOf(called.slice[work.top_op.index()]) != ops.op(node))
+                continue;
+            const std::vector<OpArg> args = parseOpArgs(*analysis.trace, work.top_op);
+            if (args.empty() || args.front().kind != ArgKind::Tensor || !first.valid() ||
+                args.front().tensor.sizes.empty() || args.front().tensor.sizes == ops.at(first).meta.sizes)
+                continue;
+            runs.other_sizes = "The step ran it at other sizes (" + sizesText(args.front().tensor.sizes) + " into " +
+                               std::string(ops.name(node)) + ", where the graph has " +
+                               sizesText(ops.at(first).meta.sizes) +
+                               "): it is measured at the graph's, and nothing of it counts in the step";
+        }
+        runs.times = std::max(runs.times, calls.size());
+    }
+    return runs;
+}
+
+std::vector<Instance> asRun(Instance all, const Runs& runs) {
+    if (!runs.other_sizes.empty()) {
+        all.forward_ns = all.backward_ns = 0;
+        return {std::move(all)};
+    }
+    const auto times = static_cast<double>(runs.times);
+    all.forward_ns /= times;
+    all.backward_ns /= times;
+    Instance next = all;
+    next.forward.clear();
+    next.backward.clear();
+    next.now = {};
+    std::vector<Instance> out{std::move(all)};
+    out.resize(runs.times, next);
+    return out;
 }
 
 namespace {

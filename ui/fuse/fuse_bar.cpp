@@ -35,12 +35,12 @@ FuseBar::FuseBar(Session* session, FuseQueue* queue, QWidget* parent)
     auto* row = new QHBoxLayout;
     row->setSpacing(8);
     row->addWidget(button_);
+    row->addWidget(this_, 1); // beside it: in a low window a line more would cover the details
     row->addWidget(progress_, 1);
     row->addStretch();
     row->addWidget(runner_);
     column->addLayout(row);
     column->addWidget(note_);
-    column->addWidget(this_);
     connect(this_, &QPushButton::clicked, this, [this] { session_->wantRegion(selectedWork(*session_).wish); });
     connect(button_, &QPushButton::clicked, this, [this] {
         if (row_ < 0) return;
@@ -74,9 +74,11 @@ void FuseBar::update() {
     this_->setVisible(region);
     if (region) {
         const QString words = fuseThisText(*analysis, selected);
-        this_->setText(fontMetrics()
-                           .elidedText(words, Qt::ElideMiddle, std::max(120, width() - 64))
-                           .replace(QLatin1Char('&'), QLatin1String("&&")));
+        this_->setText(
+            fontMetrics()
+                .elidedText(words, Qt::ElideMiddle,
+                            std::max(80, width() - 72 - (shown != nullptr ? button_->sizeHint().width() : 0)))
+                .replace(QLatin1Char('&'), QLatin1String("&&")));
         this_->setToolTip(
             queue_->choosing()
                 ? tr("Looking at it")

@@ -91,13 +91,15 @@ SelectedWork selectedWork(const Session& session) {
 QString fuseThisText(const Analysis& analysis, const SelectedWork& work) {
     const ModuleId module = work.wish.module;
     if (!module.valid()) return tr("Fuse this: %1").arg(work.name);
+    // A finding that is all of a module (a norm) is itself what is fused.
+    const bool more = !analysis.link.modules.at(module).children.empty();
     const bool inside = std::any_of(analysis.plan.parts.begin(), analysis.plan.parts.end(), [&](const PlanPart& part) {
         const auto at = std::find_if(analysis.findings.begin(), analysis.findings.end(),
                                      [&](const Finding& finding) { return finding.id == part.finding; });
         return at != analysis.findings.end() &&
                std::any_of(part.instances.begin(), part.instances.end(), [&](std::uint32_t i) {
                    const ModuleId own = at->instances[i].module;
-                   return own.valid() && own != module && analysis.link.modules.contains(module, own);
+                   return own.valid() && (more || own != module) && analysis.link.modules.contains(module, own);
                });
     });
     return inside ? tr("Measure with the plan's fusions: %1").arg(work.name) : tr("Fuse this: %1").arg(work.name);
@@ -110,6 +112,7 @@ QString regionBadge(const ChosenRegion& region) {
 
 QString regionSavingText(const ChosenRegion& region) {
     const double saved = region.work.saving_ns.expected;
+    if (!region.other_sizes.empty()) return tr("the step runs it at other sizes");
     if (region.swapsIn()) return savingText(region.work);
     if (!(region.limit_ns > 0)) return tr("limit not known");
     if (!(saved > 0)) return tr("at its limit already");
@@ -123,8 +126,11 @@ QString regionCountText(const ChosenRegion& region) {
     if (work.time_estimated) return times;
     if (region.swapsIn() || !region.has_form) return tr("%1 · %2 each").arg(times, kernelCount(kernels));
     // The chain takes the forward's place; kernels of the backward stay.
-    const std::size_t forward = work.instances.empty() ? 0 : work.instances.front().forward.size();
-    return tr("%1 · forward %2→1 kernels").arg(times).arg(forward);
+    std::size_t forward = 0;
+    for (const Instance& instance : work.instances) forward += instance.forward.size();
+    return tr("%1 · forward %2→1 kernels")
+        .arg(times)
+        .arg((forward + work.instances.size() / 2) / std::max<std::size_t>(work.instances.size(), 1));
 }
 
 QString regionLine(const ChosenRegion& region, const MeasuredFinding& measured) {
@@ -187,6 +193,7 @@ QString regionHtml(const Analysis& analysis, const ChosenRegion& region, const M
                       one.backward_ns > 0 ? tr(" and %1 backward").arg(text(formatDuration(one.backward_ns)))
                                           : QString()));
     }
+    if (!region.other_sizes.empty()) para(text(region.other_sizes) + QLatin1Char('.'));
     if (region.swapsIn()) {
         QStringList ids;
         for (const std::string& id : region.fusions) ids << text(id);

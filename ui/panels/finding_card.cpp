@@ -195,7 +195,8 @@ void FindingCardDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
                            : measured                     ? 0
                                                           : f.step_share;
     const bool saves = saved > 0;
-    const bool limit = own != nullptr && !own->swapsIn(); // what it could save at most is no prediction
+    const bool limit =
+        own != nullptr && !own->swapsIn() && own->other_sizes.empty(); // what it could save at most is no prediction
     const QString saving = measured         ? measuredSavingText(*m)
                            : own != nullptr ? regionSavingText(*own)
                                             : savingText(f),

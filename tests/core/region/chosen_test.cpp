@@ -190,6 +190,36 @@ TEST(ChosenRegion, ComesBackByItsNames) {
     EXPECT_FALSE(workOfChosen(bothFiles(), other).ok());
 }
 
+TEST(ChosenRegion, AStepThatRunsTheModelTwice) {
+    Analysis twice = bothFiles();
+    twice.step = -1; // both steps of the trace as one, as micro-batches are
+    const Result<ChosenWork> work = ofNodes(twice, {"mul_12", "add_8", "softmax"});
+    ASSERT_TRUE(work.ok()) << problemOf(work);
+    ASSERT_EQ(work->chosen.work.instances.size(), 4u) << "two layers, two runs";
+    const Instance &first = work->chosen.work.instances[0], &again = work->chosen.work.instances[1];
+    EXPECT_EQ(first.forward.size(), 8u);
+    EXPECT_DOUBLE_EQ(first.forward_ns + again.forward_ns, kernelTime(twice, first.forward));
+    EXPECT_DOUBLE_EQ(first.saving_ns.expected, first.forward_ns - work->chosen.limit_ns);
+    EXPECT_TRUE(again.forward.empty()) << "kernels are counted once";
+}
+
+TEST(ChosenRegion, AStepAtOtherSizes) {
+    Analysis other = bothFiles();
+    other.graph = analysed({kGraphFile})->graph; // a copy of its own, for which the step's sizes are others
+    auto* graph = const_cast<ModelGraph*>(other.graph.get()); // NOLINT: nobody else reads it
+    const NodeId silu = nodeNamed(*graph, "silu");
+    graph->ops.values[graph->ops.operand(silu, 0).index()].meta.sizes = {1, 512, 12288};
+    const Result<ChosenWork> work = ofNodes(other, {"silu"});
+    ASSERT_TRUE(work.ok()) << problemOf(work);
+    EXPECT_EQ(
+        work->chosen.other_sizes,
+        "The step ran it at other sizes (1x4096x12288 into silu, where the graph has 1x512x12288): it is measured "
+        "at the graph's, and nothing of it counts in the step");
+    EXPECT_EQ(work->chosen.work.time_ns, 0);
+    EXPECT_EQ(work->chosen.work.saving_ns.expected, 0);
+    EXPECT_EQ(ofNodes(bothFiles(), {"silu"})->chosen.other_sizes, "");
+}
+
 TEST(ChosenRegion, NeedsAGraph) {
     RegionWish wish;
     wish.kernels = {KernelId(std::size_t{0})};
