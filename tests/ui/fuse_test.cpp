@@ -292,6 +292,50 @@ private Q_SLOTS:
         QCOMPARE(session().selection().pick, (Pick{PickKind::Finding, static_cast<std::uint32_t>(row_)}));
     }
 
+    // A decode step has a shape for each length of the cache.
+    void everyShapeIsMeasuredTheLongestFirst() {
+        auto made = std::make_shared<Analysis>();
+        made->device.name = "NVIDIA H200";
+        made->device.source = DeviceSource::Trace;
+        Finding norms;
+        norms.id = "rms_norm";
+        norms.pattern = Pattern::RmsNorm;
+        for (int i = 0; i < 9; ++i) {
+            Instance one;
+            one.pattern = Pattern::RmsNorm;
+            one.from_trace = true;
+            one.geometry.dtype = DType::BFloat16;
+            one.geometry.rows = 16.0 * (i + 1);
+            one.geometry.width = 64;
+            one.geometry.eps = 1e-6;
+            one.geometry.sizes = {1, 16 * (i + 1), 64};
+            one.shape = std::to_string(16 * (i + 1)) + "x64 bf16";
+            one.forward_ns = 1000.0 * (1 + (i * 5) % 9); // in no order
+            norms.instances.push_back(one);
+        }
+        made->findings.push_back(std::move(norms));
+        Session own;
+        FuseQueue all(&own);
+        PlayedRunner runner;
+        all.setRunner(&runner);
+        own.setAnalysis(made);
+        QVERIFY(QTest::qWaitFor([&] { return all.prepared(); }, kLoadMs));
+        QCOMPARE(all.reasonAgainst(0), QString());
+        all.fuse(0);
+        QCOMPARE(all.job(0).of, std::size_t{9});
+        // 9000 ns is the instance i with 5 i = 8 (mod 9): i = 7, of 128 rows.
+        QCOMPARE(runner.asked.front().inputs.front().meta.sizes, (std::vector<std::int64_t>{1, 128, 64}));
+        for (int i = 0; i < 7; ++i) runner.answer(9, 4);
+        QVERIFY(jobText(all.job(0)).contains(QLatin1String("shape 8 of 9")));
+        // Cancelled, it keeps what is measured.
+        all.cancel(0);
+        runner.fail("cancelled");
+        const MeasuredFinding measured = applyMeasured(*made, made->findings[0], own.measured());
+        QCOMPARE(measured.measured, std::size_t{7});
+        QVERIFY2(measuredLine(measured).endsWith(QStringLiteral("7 of 9 shapes")), qPrintable(measuredLine(measured)));
+        QVERIFY(measuredHtml(measured, Theme::Light).contains(QLatin1String("in 7 of 9 shapes")));
+    }
+
     void twoHundredClicks() {
         const std::size_t children = window_->findChildren<QObject*>().size();
         for (int i = 0; i < 200; ++i) {

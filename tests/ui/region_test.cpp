@@ -4,9 +4,11 @@
 #include "tests/ui/played_runner.h"
 #include "tests/ui/window_harness.h"
 
+#include "core/measured/chosen_gain.h"
 #include "ui/fuse/fuse_actions.h"
 #include "ui/fuse/fuse_bar.h"
 #include "ui/fuse/fuse_queue.h"
+#include "ui/fuse/fuse_words.h"
 #include "ui/fuse/region_words.h"
 #include "ui/graph/graph_canvas.h"
 #include "ui/graph/graph_panel.h"
@@ -24,6 +26,7 @@
 #include <QTemporaryDir>
 #include <QTextBrowser>
 
+#include <cmath>
 #include <initializer_list>
 #include <vector>
 
@@ -64,7 +67,8 @@ private Q_SLOTS:
         QVERIFY(session().selection().kernels.size() >= 4);
         QVERIFY(fuseThis()->isVisible());
         QVERIFY(fuseThis()->isEnabled());
-        QVERIFY(fuseThis()->text().contains(QLatin1String("3 nodes")));
+        QCOMPARE(fuseThis()->accessibleName(), QStringLiteral("Fuse this: 3 nodes"));
+        QTRY_COMPARE(fuseThis()->text(), fuseThis()->accessibleName()); // once it is laid out
         QTest::keyClick(window_.get(), Qt::Key_Return, Qt::ControlModifier);
         QVERIFY(chosen());
         QCOMPARE(session().regions().size(), std::size_t{1});
@@ -93,6 +97,24 @@ private Q_SLOTS:
         QVERIFY(chosen());
         QCOMPARE(session().regions().size(), std::size_t{1});
         QCOMPARE(played_->asked.size(), std::size_t{2});
+    }
+
+    void whatIsBesideThePlanCounts() {
+        // The lookup of the tokens is in no finding; as if a kernel made it in half the time.
+        session().wantRegion({nodes({"cos", "mul"}), {}, {}});
+        QVERIFY(chosen());
+        QVERIFY2(session().regions().size() == 1, qPrintable(window_->banner().sentences().join(QLatin1Char(' '))));
+        const ChosenRegion& region = *session().regions().front();
+        QVERIFY(countedWith(analysis(), session().regions(), 0).empty());
+        const double own = region.work.instances.front().forward_ns;
+        const double before = applyMeasured(analysis(), session().measured()).predicted_step_ns.expected;
+        played_->answer(own / 1000, own / 2000);
+        const MeasuredPlan plan = applyMeasured(analysis(), session().measured(), session().regions());
+        QCOMPARE(plan.regions, std::size_t{1});
+        QVERIFY(std::abs(plan.predicted_step_ns.expected - (before - own / 2)) < 1);
+        QVERIFY2(headline().contains(QLatin1String("measured")), qPrintable(headline()));
+        QVERIFY(detail().contains(QLatin1String("Counted in the step, beside the plan")));
+        QVERIFY(measuredPlanText(analysis(), plan).contains(QLatin1String("and 1 region of yours")));
     }
 
     void withoutAFusedKernelItIsMeasuredAsItIs() {

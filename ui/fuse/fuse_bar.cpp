@@ -5,6 +5,7 @@
 #include "ui/fuse/fuse_words.h"
 #include "ui/fuse/region_words.h"
 
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QProgressBar>
@@ -22,6 +23,7 @@ FuseBar::FuseBar(Session* session, FuseQueue* queue, QWidget* parent)
     setObjectName(QStringLiteral("fuseBar"));
     button_->setObjectName(QStringLiteral("fuseButton"));
     this_->setObjectName(QStringLiteral("fuseThis"));
+    this_->installEventFilter(this);
     this_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // a long name does not widen the panel
     progress_->setTextVisible(false);
     progress_->setAccessibleName(tr("Progress of the measurement"));
@@ -61,6 +63,19 @@ void FuseBar::show(int row) {
     update();
 }
 
+// As much of the words as the button has room for.
+void FuseBar::elide() {
+    constexpr int kFrame = 16;
+    const int room = std::max(0, this_->width() - kFrame);
+    this_->setText(
+        this_->fontMetrics().elidedText(words_, Qt::ElideMiddle, room).replace(QLatin1Char('&'), QLatin1String("&&")));
+}
+
+bool FuseBar::eventFilter(QObject* watched, QEvent* event) {
+    if (watched == this_ && event->type() == QEvent::Resize) elide();
+    return QWidget::eventFilter(watched, event);
+}
+
 bool FuseBar::refresh() {
     update();
     return !isHidden();
@@ -74,11 +89,8 @@ void FuseBar::update() {
     this_->setVisible(region);
     if (region) {
         const QString words = fuseThisText(*analysis, selected);
-        this_->setText(
-            fontMetrics()
-                .elidedText(words, Qt::ElideMiddle,
-                            std::max(80, width() - 72 - (shown != nullptr ? button_->sizeHint().width() : 0)))
-                .replace(QLatin1Char('&'), QLatin1String("&&")));
+        words_ = words;
+        elide();
         this_->setToolTip(
             queue_->choosing()
                 ? tr("Looking at it")

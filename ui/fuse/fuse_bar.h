@@ -23,11 +23,16 @@ public:
 Q_SIGNALS:
     void runnerWanted(); // where a runner could be named
 
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
 private:
     void update();
+    void elide();
     Session* session_;
     FuseQueue* queue_;
     int row_ = -1;
+    QString words_; // of the button for the selection, in full
     QPushButton *button_, *runner_, *this_;
     QProgressBar* progress_;
     QLabel* note_;
