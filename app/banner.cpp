@@ -6,8 +6,11 @@
 #include <QFrame>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QPushButton>
 #include <QStringList>
 #include <QToolButton>
+
+#include <utility>
 
 namespace fusescope {
 namespace {
@@ -23,7 +26,7 @@ Banner::Banner(Session* session, QWidget* parent) : QWidget(parent), session_(se
     setVisible(false);
 }
 
-void Banner::show(Tone tone, const QString& sentence) {
+void Banner::show(Tone tone, const QString& sentence, const QString& action, std::function<void()> act) {
     if (sentences().contains(sentence)) return;
     while (rows_->count() >= kMaxRows) {
         QLayoutItem* oldest = rows_->takeAt(0);
@@ -48,11 +51,20 @@ void Banner::show(Tone tone, const QString& sentence) {
     close->setAccessibleName(tr("Dismiss message"));
     line->addWidget(label, 1);
     line->addWidget(close, 0, Qt::AlignTop);
-    connect(close, &QToolButton::clicked, this, [this, row] {
+    const auto dismiss = [this, row] {
         rows_->removeWidget(row);
         row->deleteLater();
         setVisible(rows_->count() > 0);
-    });
+    };
+    connect(close, &QToolButton::clicked, this, dismiss);
+    if (!action.isEmpty()) {
+        auto* button = new QPushButton(action, row);
+        line->insertWidget(1, button, 0, Qt::AlignTop);
+        connect(button, &QPushButton::clicked, this, [dismiss, act = std::move(act)] {
+            dismiss();
+            act();
+        });
+    }
     rows_->addWidget(row);
     recolour();
     setVisible(true);

@@ -8,6 +8,8 @@
 #include <QVBoxLayout>
 #include <QWidget>
 
+#include <functional>
+
 namespace fusescope {
 
 class Banner : public QWidget {
@@ -15,7 +17,8 @@ class Banner : public QWidget {
 public:
     enum class Tone { Error, Note };
     explicit Banner(Session* session, QWidget* parent = nullptr);
-    void show(Tone tone, const QString& sentence); // the same sentence again does not stack; the oldest of many goes
+    // The same sentence again does not stack; the oldest of many goes. With an action, a button of that name does it.
+    void show(Tone tone, const QString& sentence, const QString& action = {}, std::function<void()> act = {});
     void clear();
     [[nodiscard]] QStringList sentences() const;
 

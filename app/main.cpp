@@ -59,12 +59,17 @@ int main(int argc, char** argv) {
     const QCommandLineOption fuse(
         QStringLiteral("fuse"),
         QCoreApplication::translate(
-            "main", "What to measure before the picture: a finding's id, plan, module:PATH or nodes:A,B"),
+            "main",
+            "What to measure before the picture: ids of findings with commas between, plan, module:PATH or nodes:A,B"),
         QStringLiteral("what"));
+    const QCommandLineOption save_session(
+        QStringLiteral("save-session"),
+        QCoreApplication::translate("main", "Where to save the session after the picture, with what was measured"),
+        QStringLiteral("file.fusescope"));
     const QCommandLineOption wait(QStringLiteral("wait"),
                                   QCoreApplication::translate("main", "Milliseconds to rest before the picture"),
                                   QStringLiteral("ms"), QStringLiteral("250"));
-    parser.addOptions({shot, size, theme, select, fuse, wait});
+    parser.addOptions({shot, size, theme, select, fuse, save_session, wait});
 
     // What only prints text needs no display. Other options are read later: QApplication takes its own ones out first.
     QStringList words;
@@ -91,6 +96,7 @@ int main(int argc, char** argv) {
     options.path = parser.value(shot);
     options.select = parser.value(select);
     options.fuse = parser.value(fuse);
+    options.session = parser.value(save_session);
     if (!parseSize(parser.value(size), options.size)) {
         std::fputs("fusescope: expected --size as WIDTHxHEIGHT between 1100x700 and 7680x4320\n", stderr);
         return kExitUsage;

@@ -62,6 +62,7 @@ MainWindow::MainWindow(bool remember, QWidget* parent)
         theme_choice_ = settings::theme();
         restoreGeometry(settings::geometry());
         restoreState(settings::windowState());
+        keepResultsIn(settings::keptFolder());
     }
     detectSystemTheme();
     applyTheme();

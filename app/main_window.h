@@ -45,7 +45,8 @@ public:
     void openSample();
     void saveSession(const QString& path); // exported() tells the end
     void openSession(const QString& path);
-    void closeFiles(); // back to the welcome page
+    void keepResultsIn(const QString& folder); // measured results, of each set of inputs; "" keeps none
+    void closeFiles();                         // back to the welcome page
     void resetLayout();
     void setTheme(settings::ThemeChoice choice);
     [[nodiscard]] bool settled() const; // nothing is loading and the graph is laid out
@@ -100,7 +101,10 @@ private:
     void updateRecent();
     void chooseSaveSession();
     void chooseOpenSession();
+    [[nodiscard]] SessionFile sessionNow() const; // of what is shown
     void restoreSession();
+    void keepMeasured();
+    void showKept();
     void exportReport(Export kind);
     void exportTo(Export kind, const QString& path);
     void saveScreenshot();
@@ -126,6 +130,7 @@ private:
     std::map<QString, std::string> bytes_of_name_;
     std::unique_ptr<SessionFile> pending_session_; // while its inputs are read
     bool reading_session_ = false;
+    QString kept_folder_, kept_path_; // the latter of the inputs that are shown
     QStringList opening_; // for the recent files, once they proved usable
 };
 

@@ -100,6 +100,7 @@ void MainWindow::showAnalysis(const AnalysisPtr& analysis) {
     for (const std::string& file : analysis->files) names << QFileInfo(text(file)).fileName();
     setWindowTitle(tr("%1 – FuseScope").arg(names.join(QStringLiteral(", "))));
     restoreSession();
+    showKept();
     updateHeadline();
     updateStatus();
     if (remember_)
@@ -113,6 +114,7 @@ void MainWindow::showAnalysis(const AnalysisPtr& analysis) {
 // Sets what every view shows. The old analysis may be gigabytes: it is freed in a worker.
 void MainWindow::present(const AnalysisPtr& analysis) {
     AnalysisPtr old = session_->analysis();
+    kept_path_.clear(); // what is forgotten now stays kept
     session_->setAnalysis(analysis);
     if (old && old != analysis)
         QThreadPool::globalInstance()->start([gone = std::move(old)]() mutable { gone.reset(); });

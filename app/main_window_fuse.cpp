@@ -41,6 +41,7 @@ void MainWindow::buildFuse() {
     connect(session_, &Session::markedRangeChanged, this, &MainWindow::updateFuse);
     connect(session_, &Session::measuredChanged, this, &MainWindow::updateHeadline);
     connect(session_, &Session::regionsChanged, this, &MainWindow::updateHeadline);
+    connect(session_, &Session::measuredChanged, this, &MainWindow::keepMeasured);
     updateFuse();
 }
 

@@ -3,6 +3,7 @@
 #include "app/main_window_widgets.h"
 
 #include "app/banner.h"
+#include "app/kept_results.h"
 #include "app/loader.h"
 #include "app/session_file.h"
 #include "ui/base/paint.h"
@@ -70,29 +71,32 @@ void MainWindow::chooseOpenSession() {
     if (!path.isEmpty()) openSession(path);
 }
 
-void MainWindow::saveSession(const QString& path) {
-    const AnalysisPtr a = session_->analysis();
-    if (!a) return;
+SessionFile MainWindow::sessionNow() const {
+    const Analysis& a = *session_->analysis();
     SessionFile session;
     session.device = w_->device->currentData().toString();
     session.step = w_->step->currentData().toString();
-    session.selection = pickText(*a, session_->selection().pick);
+    session.selection = pickText(a, session_->selection().pick);
     session.window_state = saveState();
     session.measured = session_->measured();
     for (const ChosenPtr& region : session_->regions()) session.regions.push_back(*region);
     if (const Pick pick = session_->selection().pick; pick.kind == PickKind::Region)
         for (const ChosenPtr& region : session_->regions())
             if (numberOf(region->id) == pick.id) session.selection = QLatin1String("region:") + text(region->id);
-    for (const std::string& file : a->files) {
-        const QString name = QFileInfo(text(file)).absoluteFilePath();
-        if (QFileInfo(name) == QFileInfo(path)) {
+    for (const std::string& file : a.files) session.inputs.append({QFileInfo(text(file)).absoluteFilePath(), {}});
+    return session;
+}
+
+void MainWindow::saveSession(const QString& path) {
+    if (!session_->analysis()) return;
+    SessionFile session = sessionNow();
+    for (const SessionInput& input : session.inputs)
+        if (QFileInfo(input.path) == QFileInfo(path)) {
             banner_->show(
                 Banner::Tone::Error,
                 tr("%1: expected a session that is not written over an input, found the same file").arg(path));
             return;
         }
-        session.inputs.append({name, {}});
-    }
     statusBar()->showMessage(tr("Writing %1").arg(path));
     // Hashing reads the inputs whole. The thread is joined in the destructor, so 'this' outlives it.
     w_->writers.emplace_back([this, path, session]() mutable {
@@ -167,6 +171,36 @@ void MainWindow::restoreSession() {
         fuse_->restoreRegions(std::move(session->regions), session->selection.startsWith(region)
                                                                ? session->selection.mid(region.size()).toStdString()
                                                                : std::string());
+}
+
+void MainWindow::keepResultsIn(const QString& folder) { kept_folder_ = folder; }
+
+void MainWindow::keepMeasured() {
+    if (kept_path_.isEmpty() || keepResults(kept_path_, sessionNow())) return;
+    banner_->show(Banner::Tone::Error,
+                  tr("%1: expected a folder for measured results that can be written; they last as long as this window")
+                      .arg(kept_folder_));
+    kept_path_.clear();
+}
+
+// Results of an earlier window with the same inputs, unless others are shown already.
+void MainWindow::showKept() {
+    const AnalysisPtr a = session_->analysis();
+    if (kept_folder_.isEmpty() || !a) return;
+    kept_path_ = keptResultsPath(kept_folder_, a->files);
+    if (!session_->measured().empty()) {
+        keepMeasured();
+        return;
+    }
+    std::optional<SessionFile> kept = keptResults(kept_path_);
+    if (!kept) return;
+    const std::size_t count = kept->measured.results().size();
+    session_->setMeasured(std::move(kept->measured));
+    if (!kept->regions.empty()) fuse_->restoreRegions(std::move(kept->regions));
+    banner_->show(Banner::Tone::Note,
+                  count == 1 ? tr("A result that was measured earlier with these files is shown.")
+                             : tr("%1 results that were measured earlier with these files are shown.").arg(count),
+                  tr("Clear"), [this] { fuse_->clearMeasured(); });
 }
 
 } // namespace fusescope

@@ -38,52 +38,88 @@ template <class Ready> bool waitFor(Ready ready, int timeout_ms) {
     return true;
 }
 
-// Measures and tells how long it took. False: it failed, and why is on stderr.
+// Rows of the findings that "rms_norm,swiglu" or "plan" names; empty when a name is not there.
+std::vector<std::size_t> rowsOf(const Analysis& analysis, const QString& what) {
+    std::vector<std::size_t> rows;
+    for (const QString& name : what.split(QLatin1Char(','))) {
+        const std::size_t before = rows.size();
+        for (std::size_t row = 0; row < analysis.findings.size(); ++row) {
+            const std::string& id = analysis.findings[row].id;
+            if (name == text(id) || (name == QLatin1String("plan") && planPartOf(analysis.plan, id) != nullptr))
+                rows.push_back(row);
+        }
+        if (rows.size() == before) {
+            std::fprintf(stderr, "fusescope: expected --fuse to name findings or plan, found '%s'\n",
+                         qUtf8Printable(name));
+            return {};
+        }
+    }
+    return rows;
+}
+
+// A place in the model as --select names it becomes a region and is on its way; none when it cannot be one.
+std::vector<std::size_t> rowOfPlace(MainWindow& window, const QString& what) {
+    const Analysis& analysis = *window.session().analysis();
+    RegionWish wish;
+    wish.nodes = nodesOf(analysis, what);
+    if (const Pick pick = pickOf(analysis, what); pick.kind == PickKind::Module) wish.module = ModuleId(pick.id);
+    if (wish.empty())
+        std::fprintf(stderr, "fusescope: expected --fuse to name something in these files, found '%s'\n",
+                     qUtf8Printable(what));
+    window.session().clear();
+    window.session().wantRegion(wish);
+    waitFor([&] { return !window.fuseQueue().choosing(); }, kTimeoutMs);
+    if (const int row = window.findings().chosen(); row >= 0) return {static_cast<std::size_t>(row)};
+    const QStringList sentences = window.banner().sentences();
+    for (const QString& sentence : sentences) std::fprintf(stderr, "fusescope: %s\n", qUtf8Printable(sentence));
+    return {};
+}
+
+// Chooses each finding and presses Fuse, one after the other as a user would, and tells how long each took until its
+// result stood in the window. False: one failed, and why is on stderr.
 bool measure(MainWindow& window, const QString& what) {
     const Analysis& analysis = *window.session().analysis();
     FuseQueue& queue = window.fuseQueue();
     waitFor([&] { return queue.prepared(); }, kTimeoutMs);
-    std::vector<std::size_t> rows;
-    RegionWish wish; // what is no finding is a place in the model, as --select names it
-    wish.nodes = nodesOf(analysis, what);
-    if (const Pick pick = pickOf(analysis, what); pick.kind == PickKind::Module) wish.module = ModuleId(pick.id);
-    if (!wish.empty()) {
-        window.session().wantRegion(wish);
-        waitFor([&] { return !queue.choosing() && queue.active() == 0; }, kMeasureMs);
-        if (const int row = window.findings().chosen(); row >= 0) rows.push_back(static_cast<std::size_t>(row));
-    }
-    for (std::size_t row = 0; row < analysis.findings.size(); ++row) {
-        const std::string& id = analysis.findings[row].id;
-        if (what == text(id) || (what == QLatin1String("plan") && planPartOf(analysis.plan, id) != nullptr))
-            rows.push_back(row);
-    }
-    if (rows.empty()) {
-        std::fprintf(stderr,
-                     "fusescope: expected --fuse to name a finding, plan, module:PATH or nodes:A,B, found '%s'\n",
-                     qUtf8Printable(what));
-        return false;
-    }
-    QElapsedTimer clock;
-    clock.start();
-    bool ok = true;
+    const bool place = what.startsWith(QLatin1String("module:")) || what.startsWith(QLatin1String("nodes:"));
+    const std::vector<std::size_t> rows = place ? rowOfPlace(window, what) : rowsOf(analysis, what);
+    bool ok = !rows.empty();
     for (const std::size_t row : rows) {
-        const QString against = queue.reasonAgainst(row);
-        if (!against.isEmpty()) {
-            std::fprintf(stderr, "fusescope: %s: %s\n", window.session().workAt(row)->id.c_str(),
-                         qUtf8Printable(against));
-            ok = ok && rows.size() > 1; // of a plan the others are measured
+        const char* id = window.session().workAt(row)->id.c_str();
+        if (const QString against = queue.reasonAgainst(row); !against.isEmpty()) {
+            std::fprintf(stderr, "fusescope: %s: %s\n", id, qUtf8Printable(against));
+            ok = ok && rows.size() > 1; // the others are measured
+            continue;
         }
-        if (wish.empty()) queue.fuse(row);
-    }
-    waitFor([&] { return queue.active() == 0; }, kMeasureMs);
-    for (const std::size_t row : rows)
+        QElapsedTimer clock;
+        clock.start();
+        if (!place) {
+            window.session().pick(window.session().pickOfWork(row));
+            window.findings().fuseChosen();
+        }
+        waitFor([&] { return !queue.job(row).active() && window.settled(); }, kMeasureMs);
         if (const FuseJob job = queue.job(row); job.state == FuseJob::State::Failed) {
-            std::fprintf(stderr, "fusescope: %s: %s\n", window.session().workAt(row)->id.c_str(),
-                         qUtf8Printable(errorWords(job.error).long_text));
+            std::fprintf(stderr, "fusescope: %s: %s\n", id, qUtf8Printable(errorWords(job.error).long_text));
             ok = false;
+        } else {
+            std::fprintf(stderr, "fusescope: %s: measured in %.2f s\n", id,
+                         static_cast<double>(clock.elapsed()) / 1000);
         }
-    std::fprintf(stderr, "fusescope: measured for %.1f s\n", static_cast<double>(clock.elapsed()) / 1000);
+    }
     return ok;
+}
+
+bool saveSession(MainWindow& window, const QString& path) {
+    bool ended = false, saved = false;
+    QObject::connect(&window, &MainWindow::exported, &window, [&](const QString&, bool ok) {
+        ended = true;
+        saved = ok;
+    });
+    window.saveSession(path);
+    if (waitFor([&] { return ended; }, kTimeoutMs) && saved) return true;
+    std::fprintf(stderr, "fusescope: %s: expected files that are open and a session that can be written\n",
+                 qUtf8Printable(path));
+    return false;
 }
 
 } // namespace
@@ -136,6 +172,7 @@ int takeScreenshot(MainWindow& window, const QStringList& files, const Screensho
         return kExitUsage;
     }
     std::printf("%s\n", qUtf8Printable(QFileInfo(options.path).absoluteFilePath()));
+    if (!options.session.isEmpty() && !saveSession(window, options.session)) return kExitUsage;
     return measured ? kExitOk : kExitRunnerFailed;
 }
 

@@ -3,6 +3,7 @@
 
 #include <QFileInfo>
 #include <QSettings>
+#include <QStandardPaths>
 
 namespace fusescope::settings {
 namespace {
@@ -51,6 +52,10 @@ void setRunnerCommand(const QString& command) {
     else
         QSettings().setValue(key("runner"), command.trimmed());
 }
+QString keptFolder() {
+    return QStandardPaths::writableLocation(QStandardPaths::AppLocalDataLocation) + QStringLiteral("/measured");
+}
+
 QString lastFolder() { return QSettings().value(key("folder")).toString(); }
 void setLastFolder(const QString& folder) { QSettings().setValue(key("folder"), folder); }
 

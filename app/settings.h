@@ -20,6 +20,7 @@ void clearRecentFiles();
 void setWindow(const QByteArray& geometry, const QByteArray& state);
 [[nodiscard]] QString runnerCommand(); // "": look for one
 void setRunnerCommand(const QString& command);
+[[nodiscard]] QString keptFolder(); // of kept results (app/kept_results.h)
 [[nodiscard]] QString lastFolder();
 void setLastFolder(const QString& folder);
 

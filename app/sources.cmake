@@ -3,6 +3,7 @@ set(FUSESCOPE_APP_SOURCES
     main.cpp
     banner.cpp
     icons.cpp
+    kept_results.cpp
     loader.cpp
     main_window.cpp
     main_window_bars.cpp

@@ -29,4 +29,7 @@ target_include_directories(fusescope_torch SYSTEM INTERFACE
 target_link_options(fusescope_torch INTERFACE LINKER:--allow-shlib-undefined)
 target_link_libraries(fusescope_torch INTERFACE
     "${FUSESCOPE_TORCH_DIR}/lib/libtorch_cpu.so" "${FUSESCOPE_TORCH_DIR}/lib/libc10.so"
-    "${FUSESCOPE_TORCH_DIR}/lib/libc10_cuda.so")
+    "${FUSESCOPE_TORCH_DIR}/lib/libc10_cuda.so"
+    # Streams, strings and exceptions pass between Torch and what links it, so both must use the one C++ library of the
+    # process. Some compilers are set up to link theirs in (-static-libstdc++): named here, the shared one comes first.
+    "-l:libstdc++.so.6")

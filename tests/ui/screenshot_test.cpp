@@ -3,6 +3,9 @@
 #include <QDir>
 #include <QFileInfo>
 #include <QImage>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
 #include <QProcess>
 #include <QTemporaryDir>
 #include <QTest>
@@ -52,6 +55,34 @@ private Q_SLOTS:
         QCOMPARE(r.out.trimmed(), QFileInfo(png).absoluteFilePath());
         const QImage image(png);
         QCOMPARE(image.size(), QSize(1280, 800));
+    }
+
+    void fusesOneAfterTheOtherAndSaves() {
+        const QTemporaryDir folder;
+        const QString session = folder.filePath(QStringLiteral("s.fusescope"));
+        qputenv("FUSESCOPE_RUNNER", FUSESCOPE_FAKE_RUNNER " good");
+        const Run r = run(QStringList{QStringLiteral("--screenshot"), folder.filePath(QStringLiteral("w.png")),
+                                      QStringLiteral("--fuse"), QStringLiteral("rope,swiglu"),
+                                      QStringLiteral("--save-session"), session} +
+                          samples());
+        qputenv("FUSESCOPE_RUNNER", FUSESCOPE_FAKE_RUNNER " out_of_memory");
+        const Run failed = run(QStringList{QStringLiteral("--screenshot"), folder.filePath(QStringLiteral("f.png")),
+                                           QStringLiteral("--fuse"), QStringLiteral("rope")} +
+                               samples());
+        qunsetenv("FUSESCOPE_RUNNER");
+        QVERIFY2(r.code == 0, qPrintable(r.err));
+        QVERIFY2(r.err.indexOf(QLatin1String("rope: measured in")) >= 0 &&
+                     r.err.indexOf(QLatin1String("swiglu: measured in")) >
+                         r.err.indexOf(QLatin1String("rope: measured in")),
+                 qPrintable(r.err));
+        QFile file(session);
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        const QJsonArray measured =
+            QJsonDocument::fromJson(file.readAll()).object()[QLatin1String("measured")].toArray();
+        QVERIFY(measured.size() >= 2);
+        QCOMPARE(failed.code, 4);
+        QVERIFY2(failed.err.contains(QLatin1String("rope: ")), qPrintable(failed.err));
+        QVERIFY(QFileInfo::exists(folder.filePath(QStringLiteral("f.png")))); // the picture shows what went wrong
     }
 
     void nothingUsable() {

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Measured results are there again after a window that ended in any way.
+#include "app/kept_results.h"
+#include "tests/ui/window_harness.h"
+#include "ui/fuse/fuse_queue.h"
+
+#include <QPushButton>
+#include <QTemporaryDir>
+
+namespace fusescope {
+namespace {
+
+MeasuredSet oneResult(const Analysis& analysis) {
+    const Finding& finding = analysis.findings.front();
+    MeasuredResult m;
+    m.finding = finding.id;
+    m.instance_class = instanceClasses(analysis, finding).front().name;
+    m.result.device = "NVIDIA H200";
+    m.result.on_gpu = true;
+    m.runner = "a runner";
+    m.when_s = 1'700'000'000;
+    Comparison forward;
+    forward.direction = "forward";
+    forward.has_fused = true;
+    forward.baseline.us = {100, 99, 101};
+    forward.fused.us = {20, 19, 21};
+    m.result.directions.push_back(forward);
+    MeasuredSet set;
+    set.set(m);
+    return set;
+}
+
+QStringList filesIn(const QString& folder) { return QDir(folder).entryList(QDir::Files); }
+
+} // namespace
+
+class KeptResultsTest : public QObject {
+    Q_OBJECT
+
+    std::unique_ptr<MainWindow> windowOn(const QString& folder, const QStringList& files) {
+        auto window = std::make_unique<MainWindow>(false);
+        window->keepResultsIn(folder);
+        window->show();
+        if (!openAndSettle(*window, files)) return nullptr;
+        return window;
+    }
+
+private Q_SLOTS:
+    void initTestCase() { prepareApplication(); }
+
+    void anotherWindowShowsThem() {
+        const QTemporaryDir folder;
+        const QString kept = folder.filePath(QStringLiteral("kept"));
+        auto first = windowOn(kept, {sampleTrace(), sampleGraph()});
+        QVERIFY(first && first->banner().sentences().isEmpty());
+        first->session().setMeasured(oneResult(*first->session().analysis()));
+        QCOMPARE(filesIn(kept).size(), 1); // at once: what comes next may be the end
+        first.reset();
+
+        auto second = windowOn(kept, {sampleTrace(), sampleGraph()});
+        QVERIFY(second != nullptr);
+        const auto& results = second->session().measured().results();
+        QCOMPARE(results.size(), std::size_t{1});
+        QCOMPARE(results.begin()->second.result.directions.at(0).fused.us.median, 20.0);
+        QCOMPARE(second->banner().sentences().size(), 1);
+        // Cleared by the banner's button, and back by undo; the file goes with them.
+        auto* clear = second->banner().findChild<QPushButton*>();
+        QVERIFY(clear != nullptr);
+        clear->click();
+        QVERIFY(second->session().measured().empty());
+        QVERIFY(second->banner().sentences().isEmpty());
+        QVERIFY(filesIn(kept).isEmpty());
+        second->fuseQueue().undoStack()->undo();
+        QCOMPARE(second->session().measured().results().size(), std::size_t{1});
+        QCOMPARE(filesIn(kept).size(), 1);
+    }
+
+    void otherInputsHaveTheirOwn() {
+        const QTemporaryDir folder;
+        const QString kept = folder.filePath(QStringLiteral("kept"));
+        auto window = windowOn(kept, {sampleTrace(), sampleGraph()});
+        QVERIFY(window != nullptr);
+        window->session().setMeasured(oneResult(*window->session().analysis()));
+        QVERIFY(openAndSettle(*window, {badFile("not-zip.pt2")}) && !filesIn(kept).isEmpty());
+        window->closeFiles();
+        QCOMPARE(filesIn(kept).size(), 1); // forgotten here, not there
+        auto other = windowOn(kept, {sampleTrace()});
+        QVERIFY(other != nullptr);
+        QVERIFY(other->session().measured().empty());
+    }
+
+    void aFileOfAnotherTimeIsAnother() {
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("a.pt2"));
+        QVERIFY(QFile::copy(sampleGraph(), path));
+        const std::string name = path.toStdString();
+        const QString before = keptResultsPath(folder.path(), {name});
+        QCOMPARE(keptResultsPath(folder.path(), {name}), before);
+        QFile file(path);
+        QVERIFY(file.open(QIODevice::ReadWrite));
+        QVERIFY(file.setFileTime(QDateTime::fromSecsSinceEpoch(1'000'000'000), QFileDevice::FileModificationTime));
+        QVERIFY(keptResultsPath(folder.path(), {name}) != before);
+        QVERIFY(keptResultsPath(folder.path(), {}).isEmpty());
+    }
+
+    void damagedAndUnwritableAreSaid() {
+        const QTemporaryDir folder;
+        const QString kept = folder.filePath(QStringLiteral("kept"));
+        auto window = windowOn(kept, {sampleTrace(), sampleGraph()});
+        QVERIFY(window != nullptr);
+        const QString path = keptResultsPath(kept, window->session().analysis()->files);
+        QVERIFY(QDir().mkpath(kept));
+        QFile broken(path);
+        QVERIFY(broken.open(QIODevice::WriteOnly));
+        broken.write("{\"schema\": ");
+        broken.close();
+        QVERIFY(!keptResults(path));
+        // A file where the folder should be.
+        const QString blocked = folder.filePath(QStringLiteral("blocked"));
+        QFile file(blocked);
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        auto other = windowOn(blocked, {sampleTrace(), sampleGraph()});
+        QVERIFY(other != nullptr);
+        other->session().setMeasured(oneResult(*other->session().analysis()));
+        QCOMPARE(other->banner().sentences().size(), 1);
+        QVERIFY(other->banner().sentences().front().contains(QLatin1String("expected a folder")));
+        QCOMPARE(other->session().measured().results().size(), std::size_t{1}); // still shown
+    }
+
+    void theOldestOfManyGo() {
+        const QTemporaryDir folder;
+        SessionFile session;
+        session.inputs.append({QStringLiteral("/a"), {}});
+        MeasuredResult m;
+        m.finding = "rms_norm";
+        m.instance_class = "x";
+        m.result.device = "GPU";
+        session.measured.set(m);
+        for (int i = 0; i < 60; ++i) {
+            const QString path = folder.filePath(QStringLiteral("%1.fusescope").arg(i));
+            QVERIFY(keepResults(path, session));
+            QFile file(path);
+            QVERIFY(file.open(QIODevice::ReadWrite));
+            QVERIFY(file.setFileTime(QDateTime::fromSecsSinceEpoch(1'000'000'000 + i),
+                                     QFileDevice::FileModificationTime));
+        }
+        const QStringList left = filesIn(folder.path());
+        QVERIFY(left.size() <= 51);
+        QVERIFY(!left.contains(QStringLiteral("0.fusescope")));
+        QVERIFY(left.contains(QStringLiteral("59.fusescope")));
+    }
+};
+
+} // namespace fusescope
+
+QTEST_MAIN(fusescope::KeptResultsTest)
+#include "kept_results_test.moc"
