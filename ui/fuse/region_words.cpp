@@ -10,6 +10,7 @@
 #include <QStringList>
 
 #include <algorithm>
+#include <cmath>
 
 namespace fusescope {
 namespace {
@@ -121,8 +122,8 @@ QString regionSavingText(const ChosenRegion& region) {
 
 QString regionCountText(const ChosenRegion& region) {
     const Finding& work = region.work;
-    const auto kernels = static_cast<std::size_t>(work.kernels_now + 0.5);
-    const QString times = tr("%1×").arg(work.instances.size());
+    const auto kernels = static_cast<std::size_t>(std::lround(work.kernels_now));
+    QString times = tr("%1×").arg(work.instances.size());
     if (work.time_estimated) return times;
     if (region.swapsIn() || !region.has_form) return tr("%1 · %2 each").arg(times, kernelCount(kernels));
     // The chain takes the forward's place; kernels of the backward stay.
