@@ -330,6 +330,16 @@ private Q_SLOTS:
         // Cancelled, it keeps what is measured.
         all.cancel(0);
         runner.fail("cancelled");
+        // A form without a backward says so in the list, too.
+        MeasuredSet alone = own.measured();
+        QVERIFY(!measuredLine(applyMeasured(*made, made->findings[0], alone)).contains(QLatin1String("alone")));
+        for (const auto& [key, result] : own.measured().results()) {
+            MeasuredResult noted = result;
+            noted.note = "pointwise_chain has no backward: the forward alone is measured";
+            alone.set(noted);
+        }
+        const QString told = measuredLine(applyMeasured(*made, made->findings[0], alone));
+        QVERIFY2(told.contains(QStringLiteral("forward 2.25× alone")), qPrintable(told));
         const MeasuredFinding measured = applyMeasured(*made, made->findings[0], own.measured());
         QCOMPARE(measured.measured, std::size_t{7});
         QVERIFY2(measuredLine(measured).endsWith(QStringLiteral("7 of 9 shapes")), qPrintable(measuredLine(measured)));

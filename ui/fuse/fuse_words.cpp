@@ -197,8 +197,8 @@ QString measuredLine(const MeasuredFinding& f) {
     for (const Comparison& c : r.directions)
         if (c.has_fused)
             parts << (c.direction == "backward" ? tr("backward %1") : tr("forward %1")).arg(times(speedup(c)));
-    // A form without a backward says so in its note.
-    if (parts.size() == 1 && r.directions.size() == 1 && !classes.front()->result->note.empty())
+    // A form without a backward says so in its note (core/region/build.cpp).
+    if (parts.size() == 1 && classes.front()->result->note.find("the forward alone") != std::string::npos)
         parts.back() += tr(" alone");
     const QString device = r.on_gpu ? text(r.device) : tr("CPU");
     QString line = parts.isEmpty() ? device : tr("%1: %2").arg(device, parts.join(QStringLiteral(", ")));
