@@ -78,6 +78,7 @@ void MainWindow::buildMenus() {
     for (QDockWidget* d : {w_->model, w_->roofline, w_->findings, w_->timeline, w_->tables})
         view->addAction(d->toggleViewAction());
     view->addAction(tr("&Reset the layout"), this, &MainWindow::resetLayout);
+    view->addAction(timeline_->afterAction());
     view->addSeparator();
     auto* themes = new QActionGroup(this);
     const std::pair<QString, settings::ThemeChoice> choices[] = {
@@ -126,6 +127,8 @@ void MainWindow::showShortcuts() {
         {tr("A / D"), tr("timeline: move left, right")},
         {tr("Ctrl+wheel, drag"), tr("zoom, move (timeline, graph, roofline)")},
         {tr("Shift+drag"), tr("timeline: measure a range")},
+        {tr("M, Shift+M in the roofline"), tr("next and previous measured arrow")},
+        {tr("T"), tr("timeline: after fusing, or as recorded")},
         {tr("Double click"), tr("timeline: zoom to a slice; graph: open or close a block")},
         {tr("Z"), tr("zoom to the selection")},
         {tr("F in the findings, Ctrl+Return"), tr("measure the finding unfused and fused")},

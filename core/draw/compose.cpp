@@ -75,7 +75,7 @@ double drawLegend(DrawList& list, const Legend& legend, double x, double y, doub
         rect.width = rect.height = swatch;
         rect.radius = 2;
         rect.fill = role;
-        if (role == ColourRole::Flagged) { // marks are outlines, so is their swatch
+        if (role == ColourRole::Flagged || role == ColourRole::Good) { // marks are outlines, so is their swatch
             rect.filled = false;
             rect.stroke = role;
             rect.stroke_width = 2;

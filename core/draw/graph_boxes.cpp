@@ -72,8 +72,8 @@ void drawBox(const Analysis& analysis, const VisibleNode& node, const LayoutRect
         box.pick = {PickKind::Module, node.module.value};
     else if (node.kind == VisibleKind::Op)
         box.pick = {PickKind::Node, node.node.value};
-    if (!facts.findings.empty()) {
-        box.stroke = ColourRole::Flagged;
+    if (!facts.findings.empty() || facts.fused) {
+        box.stroke = facts.fused ? ColourRole::Good : ColourRole::Flagged;
         box.stroke_width = 2;
     }
     if (node.repeat > 1) {

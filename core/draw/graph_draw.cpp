@@ -43,12 +43,12 @@ void drawEdge(const VisibleEdge& edge, const LayoutResult::Edge& place, const Fa
 } // namespace
 
 DrawList drawGraph(const Analysis& analysis, const VisibleGraph& graph, const LayoutResult& layout,
-                   const SelectionSets& selection) {
+                   const SelectionSets& selection, std::span<const TimelineFused> fused) {
     DrawList list;
     list.width = layout.width;
     list.height = layout.height;
     if (!analysis.graph) return list;
-    const Facts facts = graphFacts(analysis, graph, selection);
+    const Facts facts = graphFacts(analysis, graph, selection, fused);
 
     std::vector<std::size_t> order(std::min(graph.clusters.size(), layout.clusters.size()));
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -60,6 +60,7 @@ DrawList drawGraph(const Analysis& analysis, const VisibleGraph& graph, const La
     for (std::size_t i = 0; i < std::min(graph.nodes.size(), layout.boxes.size()); ++i)
         drawBox(analysis, graph.nodes[i], layout.boxes[i], facts.boxes[i], list);
     Places places(layout, graph);
+    drawFusedGroups(analysis, graph, layout, facts, places, list);
     for (std::size_t i = 0; i < std::min(graph.nodes.size(), layout.boxes.size()); ++i)
         drawBadge(analysis, i, layout.boxes[i], facts.boxes[i], places, list);
     for (std::size_t i = 0; i < std::min(graph.edges.size(), layout.edges.size()); ++i)

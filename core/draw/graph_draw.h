@@ -3,13 +3,27 @@
 #pragma once
 
 #include "core/draw/draw_list.h"
+#include "core/draw/timeline_draw.h"
 #include "core/graph/layout.h"
 
 namespace fusescope {
 
-// analysis.graph must not be null. Measured time and share stand in the boxes when there is a trace.
+// Measured instances of a finding that the same boxes show: those of identical layers together.
+struct FusedGroup {
+    std::uint32_t finding = 0, instance = 0; // the first of them
+    std::uint32_t instances = 0;
+    std::vector<std::int32_t> boxes;     // visible nodes, ascending
+    double fused_ns = 0, unfused_ns = 0; // of one: mean over them, of the directions that are measured; unfused in
+                                         // the step, 0 without a trace
+};
+[[nodiscard]] std::vector<FusedGroup> fusedGroups(const Analysis& analysis, const VisibleGraph& graph,
+                                                  std::span<const TimelineFused> fused);
+// "RMSNorm fused 66.0 µs (was 190 µs) ×2"
+[[nodiscard]] std::string fusedText(const Analysis& analysis, const FusedGroup& group);
+// analysis.graph must not be null. Measured time and share stand in the boxes when there is a trace. Boxes of measured
+// instances are outlined, together where nothing else stands between them, and say what the fused form takes.
 [[nodiscard]] DrawList drawGraph(const Analysis& analysis, const VisibleGraph& graph, const LayoutResult& layout,
-                                 const SelectionSets& selection);
+                                 const SelectionSets& selection, std::span<const TimelineFused> fused = {});
 // What a layout must leave room for when drawGraph() draws it.
 [[nodiscard]] LayoutRequest drawnLayoutRequest(const VisibleGraph& graph);
 // Fill role of a module or op box by its class.

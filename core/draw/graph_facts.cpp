@@ -9,7 +9,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
+#include <utility>
 
 namespace fusescope::graphdraw {
 namespace {
@@ -26,7 +28,7 @@ public:
                 box_of_module_[graph.nodes[i].module.value] = static_cast<std::int32_t>(i);
     }
 
-    Facts take() {
+    Facts take(std::span<const TimelineFused> fused) {
         if (analysis_.step >= 0 && static_cast<std::size_t>(analysis_.step) < analysis_.steps.size())
             step_kernel_ns_ = analysis_.steps[static_cast<std::size_t>(analysis_.step)].kernel_ns;
         for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -39,8 +41,47 @@ public:
         for (std::size_t i = 0; i < graph_.clusters.size(); ++i)
             module(graph_.clusters[i].module, graph_.clusters[i].repeat, facts_.clusters[i]);
         flags();
+        facts_.groups = groups(fused);
+        unflag();
         emphasis();
         return std::move(facts_);
+    }
+
+    std::vector<FusedGroup> groups(std::span<const TimelineFused> fused) {
+        std::map<std::pair<std::uint32_t, std::vector<std::int32_t>>, FusedGroup> found;
+        for (const TimelineFused& one : fused) {
+            if (one.finding >= analysis_.findings.size() || (one.forward_ns < 0 && one.backward_ns < 0)) continue;
+            const Finding& finding = analysis_.findings[one.finding];
+            if (one.instance >= finding.instances.size()) continue;
+            const Instance& instance = finding.instances[one.instance];
+            std::vector<std::int32_t> boxes = boxesOf(instance);
+            if (boxes.empty()) continue;
+            FusedGroup& group = found[{one.finding, boxes}];
+            if (group.instances == 0) {
+                group.finding = one.finding;
+                group.instance = one.instance;
+                group.boxes = std::move(boxes);
+            }
+            ++group.instances;
+            const auto add = [&](double fused_ns, double unfused_ns) {
+                if (fused_ns < 0) return;
+                group.fused_ns += fused_ns;
+                if (analysis_.trace) group.unfused_ns += unfused_ns;
+            };
+            add(one.forward_ns, instance.forward_ns);
+            add(one.backward_ns, instance.backward_ns);
+        }
+        std::vector<FusedGroup> out;
+        for (auto& [key, group] : found) {
+            group.fused_ns /= group.instances;
+            group.unfused_ns /= group.instances;
+            out.push_back(std::move(group));
+        }
+        // What gained most is named first where several share a box.
+        std::stable_sort(out.begin(), out.end(), [](const FusedGroup& a, const FusedGroup& b) {
+            return a.unfused_ns - a.fused_ns > b.unfused_ns - b.fused_ns;
+        });
+        return out;
     }
 
 private:
@@ -117,19 +158,42 @@ private:
         }
     }
 
+    // Visible boxes that show an instance, ascending.
+    std::vector<std::int32_t> boxesOf(const Instance& instance) {
+        std::vector<std::int32_t> boxes;
+        for (const NodeId node : instance.nodes) boxes.push_back(boxOf(node));
+        if (instance.nodes.empty()) boxes.push_back(boxOf(instance.module));
+        std::sort(boxes.begin(), boxes.end());
+        boxes.erase(std::unique(boxes.begin(), boxes.end()), boxes.end());
+        boxes.erase(boxes.begin(), std::lower_bound(boxes.begin(), boxes.end(), 0)); // hidden ones
+        return boxes;
+    }
+
+    // What is fused here is no longer to be fused.
+    void unflag() {
+        for (const FusedGroup& group : facts_.groups)
+            for (const std::int32_t box : group.boxes) {
+                BoxFacts& facts = facts_.boxes[static_cast<std::size_t>(box)];
+                const Finding& done = analysis_.findings[group.finding];
+                const auto over = [&](std::uint32_t other) { // the same, or another that wants the same operators
+                    return analysis_.findings[other].pattern == done.pattern ||
+                           std::find(done.conflicts.begin(), done.conflicts.end(), analysis_.findings[other].id) !=
+                               done.conflicts.end();
+                };
+                std::erase_if(facts.findings, over);
+                std::erase_if(facts.badges, over);
+                if (facts.badges.size() == 1) facts.flag = {PickKind::Finding, facts.badges.front()};
+                facts.fused = true;
+            }
+        for (BoxFacts& facts : facts_.boxes) facts.fused = facts.fused && facts.findings.empty();
+    }
+
     void flags() {
         for (const std::uint32_t f : markedFindings(analysis_, selection_)) {
             const Finding& finding = analysis_.findings[f];
             for (std::size_t i = 0; i < finding.instances.size(); ++i) {
-                const Instance& instance = finding.instances[i];
-                std::vector<std::int32_t> boxes;
-                for (const NodeId node : instance.nodes) boxes.push_back(boxOf(node));
-                if (instance.nodes.empty()) boxes.push_back(boxOf(instance.module));
-                std::sort(boxes.begin(), boxes.end());
-                boxes.erase(std::unique(boxes.begin(), boxes.end()), boxes.end());
                 bool first = true;
-                for (const std::int32_t box : boxes) {
-                    if (box < 0) continue;
+                for (const std::int32_t box : boxesOf(finding.instances[i])) {
                     flag(box, f, i, first);
                     first = false;
                 }
@@ -167,8 +231,9 @@ private:
 
 } // namespace
 
-Facts graphFacts(const Analysis& analysis, const VisibleGraph& graph, const SelectionSets& selection) {
-    return Collector(analysis, graph, selection).take();
+Facts graphFacts(const Analysis& analysis, const VisibleGraph& graph, const SelectionSets& selection,
+                 std::span<const TimelineFused> fused) {
+    return Collector(analysis, graph, selection).take(fused);
 }
 
 std::string measuredText(const BoxFacts& facts, std::uint32_t repeat, bool layers) {
@@ -181,3 +246,14 @@ std::string measuredText(const BoxFacts& facts, std::uint32_t repeat, bool layer
 }
 
 } // namespace fusescope::graphdraw
+
+namespace fusescope {
+
+std::vector<FusedGroup> fusedGroups(const Analysis& analysis, const VisibleGraph& graph,
+                                    std::span<const TimelineFused> fused) {
+    if (!analysis.graph) return {};
+    const SelectionSets nothing;
+    return graphdraw::Collector(analysis, graph, nothing).groups(fused);
+}
+
+} // namespace fusescope

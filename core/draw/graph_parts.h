@@ -23,13 +23,16 @@ struct BoxFacts {
     std::vector<std::uint32_t> findings;      // marked ones that have an instance here, no pattern twice
     std::vector<std::uint32_t> badges; // those of them whose badge stands here (an instance of many boxes has one)
     Pick flag;                         // what a click on the badge selects
+    bool fused = false;                // a measured instance is here, and nothing more to be fused
     Emphasis emphasis = Emphasis::Normal;
 };
 struct Facts {
-    std::vector<BoxFacts> boxes, clusters;
-}; // parallel to the visible graph
+    std::vector<BoxFacts> boxes, clusters; // parallel to the visible graph
+    std::vector<FusedGroup> groups;
+};
 
-[[nodiscard]] Facts graphFacts(const Analysis& analysis, const VisibleGraph& graph, const SelectionSets& selection);
+[[nodiscard]] Facts graphFacts(const Analysis& analysis, const VisibleGraph& graph, const SelectionSets& selection,
+                               std::span<const TimelineFused> fused);
 // "1.23 ms · 4.5%", of a fold "48.1 ms in 2 layers · 54.9%"; without a trace "137 GFLOP"; "" when nothing is known.
 [[nodiscard]] std::string measuredText(const BoxFacts& facts, std::uint32_t repeat, bool layers);
 [[nodiscard]] ColourRole strokeOf(ColourRole block) noexcept;
@@ -58,6 +61,9 @@ void drawCluster(const Analysis& analysis, const VisibleCluster& cluster, const 
 double pill(DrawList& list, double x, double y, const std::string& text, ColourRole fill, Pick pick, Emphasis emphasis);
 void drawBadge(const Analysis& analysis, std::size_t box, const LayoutRect& place, const BoxFacts& facts,
                Places& places, DrawList& list);
+// Outlines of measured groups, and what they take.
+void drawFusedGroups(const Analysis& analysis, const VisibleGraph& graph, const LayoutResult& layout,
+                     const Facts& facts, Places& places, DrawList& list);
 void drawEdgeLabel(const std::string& label, const LayoutResult::Edge& edge, Emphasis emphasis, Places& places,
                    DrawList& list);
 

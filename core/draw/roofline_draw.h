@@ -23,8 +23,9 @@ struct RooflineAxes { // powers of ten that hold all points but those below, and
 [[nodiscard]] std::vector<std::uint32_t> opsBelowAxes(const Analysis& analysis);
 // A finding that was measured: where it stands as run, and where its fused form stands.
 struct RooflineMove {
-    std::uint32_t finding = 0; // row
-    double ai_now = 0, flops_now = 0, ai_fused = 0, flops_fused = 0;
+    std::uint32_t finding = 0;                                       // row
+    double ai_now = 0, flops_now = 0, ai_fused = 0, flops_fused = 0; // FLOP/byte, FLOP/s
+    double now_ns = 0, fused_ns = 0;                                 // of one instance
     std::string label;
 };
 [[nodiscard]] DrawList drawRoofline(const Analysis& analysis, double width, double height,

@@ -25,15 +25,19 @@ bool inSummary(ColourRole role) noexcept {
 
 class RowPainter {
 public:
-    RowPainter(const Analysis& analysis, const TimelineView& view, const SelectionSets& selection, DrawList& list)
-        : analysis_(analysis), trace_(*analysis.trace), scale_(view), view_(view), list_(list),
-          picking_(selection.pick.kind != PickKind::None), picked_(selection.slice),
-          selected_(selectedSlices(analysis, view, selection)) {
+    RowPainter(const Analysis& analysis, const TimelineView& view, const SelectionSets& selection,
+               const TimelineAfter* after, DrawList& list)
+        : analysis_(analysis), trace_(*analysis.trace), view_(view), after_(after), scale_(view), recorded_(view),
+          list_(list), picking_(selection.pick.kind != PickKind::None), picked_(selection.slice),
+          selected_(selectedSlices(analysis, inSight(view, after), selection)) {
         if (selected_.empty()) picking_ = false; // nothing of the pick is here: dimming everything would tell nothing
     }
 
     void paint(const TimelineRow& row, double y) {
         band(row, y);
+        const TimeMap* map = after_ == nullptr ? nullptr : row.gpu ? &after_->gpu : &after_->cpu;
+        scale_ = Scale(view_, map);
+        recorded_ = recordedView(view_, map);
         if (!row.collapsed) {
             for (std::size_t i = 0; i < row.shown.size(); ++i)
                 line(row, row.shown[i], y + row.line_height * static_cast<double>(i), row.line_height - 2, false);
@@ -49,6 +53,16 @@ public:
     }
 
 private:
+    // Recorded times of both maps: a selection has launches and kernels.
+    static TimelineView inSight(const TimelineView& view, const TimelineAfter* after) {
+        if (after == nullptr) return view;
+        TimelineView both = recordedView(view, &after->gpu);
+        const TimelineView cpu = recordedView(view, &after->cpu);
+        both.t0 = std::min(both.t0, cpu.t0);
+        both.t1 = std::max(both.t1, cpu.t1);
+        return both;
+    }
+
     void band(const TimelineRow& row, double y) {
         DrawRect rect;
         rect.y = y - 2;
@@ -76,7 +90,7 @@ private:
     void line(const TimelineRow& row, std::uint16_t depth, double y, double height, bool summary) {
         if (y + height < 0 || y > view_.height) return;
         spans_.clear();
-        spansInView(analysis_, view_, row.track, depth, kFoldPixels, spans_);
+        spansInView(analysis_, recorded_, row.track, depth, kFoldPixels, spans_);
         auto next = selected_.cbegin();
         pending_ = {};
         for (const LodSpan& span : spans_) {
@@ -85,19 +99,19 @@ private:
                 row.gpu ? roleOfSpan(analysis_, row.track, span) : roleOfSlice(analysis_, span.slice);
             if (summary && !inSummary(role)) continue;
             const Emphasis emphasis = emphasisOf(span, row.track, depth, next);
-            const double x0 = scale_.x(span.begin), x1 = std::max(scale_.x(span.end), x0 + 1);
-            if (fold(span, role, emphasis, x0, x1)) continue;
+            const std::int64_t begin = scale_.shown(span.begin), end = std::max(begin, scale_.shownEnd(span.end));
+            const double length = Scale::ns(begin, end);
+            double busy = Scale::ns(span.begin, span.end) * fillOf(span);
+            if (after_ != nullptr && row.gpu) {
+                if (span.count == 1 ? after_->replaces(span.slice) : length <= 0) continue;
+                // What a run of kernels loses in length are kernels, not the gaps between them.
+                busy = std::clamp(busy + length - Scale::ns(span.begin, span.end), 0.0, length);
+            }
+            const double x0 = scale_.xShown(begin), x1 = std::max(scale_.xShown(end), x0 + 1);
+            if (fold(span, role, emphasis, x0, x1, busy, length)) continue;
             flush(row, y, height);
-            pending_ = {x0,
-                        x1,
-                        static_cast<double>(span.busy),
-                        Scale::ns(span.begin, span.end) * fillOf(span),
-                        Scale::ns(span.begin, span.end),
-                        span.slice,
-                        span.count,
-                        role,
-                        emphasis,
-                        true};
+            pending_ = {x0,       x1,  static_cast<double>(span.busy), busy, length, span.slice, span.count, role,
+                        emphasis, true};
         }
         flush(row, y, height);
     }
@@ -113,13 +127,14 @@ private:
         bool used = false;
     };
 
-    bool fold(const LodSpan& span, ColourRole role, Emphasis emphasis, double x0, double x1) noexcept {
+    bool fold(const LodSpan& span, ColourRole role, Emphasis emphasis, double x0, double x1, double busy_ns,
+              double length_ns) noexcept {
         Pending& p = pending_;
         if (!p.used || emphasis != p.emphasis || x0 - p.x1 > 0.5 || x1 - p.x0 > kFoldPixels) return false;
         p.x1 = std::max(p.x1, x1);
         p.count += span.count;
-        p.busy += Scale::ns(span.begin, span.end) * fillOf(span);
-        p.length += Scale::ns(span.begin, span.end);
+        p.busy += busy_ns;
+        p.length += length_ns;
         const auto busy = static_cast<double>(span.busy);
         if (busy > p.longest) {
             p.longest = busy;
@@ -194,8 +209,10 @@ private:
 
     const Analysis& analysis_;
     const TraceStore& trace_;
-    Scale scale_;
     const TimelineView& view_;
+    const TimelineAfter* after_;
+    Scale scale_;           // of the row
+    TimelineView recorded_; // of the row
     DrawList& list_;
     bool picking_;
     SliceId picked_;
@@ -221,38 +238,44 @@ void drawStepBounds(const Analysis& analysis, const TimelineView& view, DrawList
 } // namespace
 
 DrawList drawTimeline(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
-                      const SelectionSets& selection, std::span<const TimelineFused> fused) {
+                      const SelectionSets& selection, std::span<const TimelineFused> fused,
+                      const TimelineAfter* after) {
     DrawList list;
     list.width = view.width;
     list.height = view.height;
     if (!analysis.trace || !analysis.index || view.t1 <= view.t0 || !(view.width >= 1)) return list;
     list.rects.reserve(static_cast<std::size_t>(std::min(view.width, 16384.0)) * 2);
     drawStepBounds(analysis, view, list);
-    drawIdle(analysis, layout, view, list);
-    RowPainter painter(analysis, view, selection, list);
+    drawIdle(analysis, layout, view, after, list);
+    RowPainter painter(analysis, view, selection, after, list);
     for (const TimelineRow& row : layout.rows) {
         const double y = row.y - view.scroll_y;
         if (y + row.height < 0 || y > view.height) continue;
         painter.paint(row, y);
     }
-    drawFlags(analysis, layout, view, selection, list);
-    drawFused(analysis, layout, view, selection, fused, list);
+    drawFlags(analysis, layout, view, selection, after, list);
+    if (after == nullptr)
+        drawFused(analysis, layout, view, selection, fused, list);
+    else
+        drawAfter(analysis, layout, view, selection, *after, list);
     return list;
 }
 
-SliceId sliceAt(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view, double x, double y) {
+SliceId sliceAt(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view, double x, double y,
+                const TimelineAfter* after) {
     if (!analysis.trace || !analysis.index || view.t1 <= view.t0 || !(view.width >= 1)) return {};
     if (!(x >= 0) || x > view.width || !(y >= 0)) return {};
     const double ns_per_pixel = Scale::ns(view.t0, view.t1) / view.width;
-    const auto t =
+    const auto shown =
         static_cast<std::int64_t>(static_cast<std::uint64_t>(view.t0) + static_cast<std::uint64_t>(x * ns_per_pixel));
     const TraceStore& trace = *analysis.trace;
     const auto tolerance =
         static_cast<std::int64_t>(std::min(ns_per_pixel * 2, Scale::ns(trace.begin, std::max(trace.begin, trace.end))));
-    if (t < trace.begin - tolerance || t > trace.end + tolerance) return {};
+    if (shown < trace.begin - tolerance || shown > trace.end + tolerance) return {};
     const double content_y = y + view.scroll_y;
     for (const TimelineRow& row : layout.rows) {
         if (content_y < row.y || content_y >= row.y + row.height || row.shown.empty()) continue;
+        const std::int64_t t = after == nullptr ? shown : row.gpu ? after->gpu.back(shown) : after->cpu.back(shown);
         if (!row.collapsed) {
             // The lane of flags below a stream belongs to its last row of kernels.
             const auto line =

@@ -3,10 +3,12 @@
 #pragma once
 
 #include "core/draw/draw_list.h"
+#include "core/draw/time_map.h"
 
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fusescope {
@@ -46,22 +48,57 @@ struct TimelineFused {
     std::uint32_t finding = 0, instance = 0;
     double forward_ns = -1, backward_ns = -1;
 };
+// A fused kernel in the step's new course: one direction of an instance.
+struct FusedPlace {
+    std::uint32_t finding = 0, instance = 0;
+    bool backward = false;
+    TrackId track;
+    double fused_ns = 0;                               // as measured; it may take longer in the step
+    std::int64_t begin = 0, end = 0;                   // shown
+    std::int64_t recorded_begin = 0, recorded_end = 0; // of what it replaces
+};
+// The analysed step as it goes once measured fusions are in it (core/measured/after.h). Steps beside it stay as
+// recorded; so a gap opens behind the step, as long as what it saves.
+struct TimelineAfter {
+    TimeMap gpu, cpu;                                  // recorded times to shown ones, of GPU work and of CPU threads
+    std::vector<SliceId> removed;                      // kernels that are replaced, ascending
+    std::vector<FusedPlace> places;                    // by begin
+    std::int64_t begin = 0, end = 0, recorded_end = 0; // of the step: end shown, and as recorded
+    double measured_ns = 0;                            // the sum of what its instances save
+    [[nodiscard]] double savedNs() const noexcept { return static_cast<double>(recorded_end - end); }
+    [[nodiscard]] bool replaces(SliceId slice) const noexcept;
+    // What stands in the place of a removed kernel; null for any other slice.
+    [[nodiscard]] const FusedPlace* placeOf(const Analysis& analysis, SliceId slice) const noexcept;
+};
+// Where a slice is shown: as recorded without `after`; a removed kernel where the fused one runs.
+[[nodiscard]] std::pair<std::int64_t, std::int64_t> shownSpan(const Analysis& analysis, const TimelineAfter* after,
+                                                              SliceId slice) noexcept;
+// Times in sight (view) and elsewhere outside of TimelineAfter are shown times wherever `after` is not null.
+//
 // Slices of the visible rows and range (level of detail bounds the items to width x rows); selected ones emphasised;
-// spans of findings outlined (ColourRole::Flagged). Measured ones are drawn as fused
-// over a ghost of what they replace; what comes later stays where it was. Does not draw row labels or the ruler.
+// spans of findings outlined (ColourRole::Flagged). Without `after`, measured ones are drawn as fused over a ghost of
+// what they replace and later work stays where it was; with it, later work has moved up and ghosts are outlines. Does
+// not draw row labels or the ruler.
 [[nodiscard]] DrawList drawTimeline(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
-                                    const SelectionSets& selection, std::span<const TimelineFused> fused = {});
+                                    const SelectionSets& selection, std::span<const TimelineFused> fused = {},
+                                    const TimelineAfter* after = nullptr);
 [[nodiscard]] DrawList drawRuler(std::int64_t origin, const TimelineView& view,
                                  double height); // nice ticks, labels from origin
 // A time as the ruler writes it, to the pixel: "120.034 ms" where a pixel is some microseconds.
 [[nodiscard]] std::string rulerTime(std::int64_t origin, std::int64_t t, const TimelineView& view);
-[[nodiscard]] DrawList drawMinimap(const Analysis& analysis, double width,
-                                   double height); // whole trace, GPU busy + steps
+// Whole trace, GPU busy + steps.
+[[nodiscard]] DrawList drawMinimap(const Analysis& analysis, double width, double height,
+                                   const TimelineAfter* after = nullptr);
 // The slice under a point of the drawing area, invalid if none.
 [[nodiscard]] SliceId sliceAt(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
-                              double x, double y);
+                              double x, double y, const TimelineAfter* after = nullptr);
 // For the report: labels, ruler and rows of one step in one picture.
 [[nodiscard]] DrawList drawTimelinePicture(const Analysis& analysis, double width,
-                                           std::span<const TimelineFused> fused = {});
+                                           std::span<const TimelineFused> fused = {},
+                                           const TimelineAfter* after = nullptr);
+// "step 89.5 ms → 71.2 ms as measured", and what of the measured savings the step does not get, "" if it gets all of
+// them.
+[[nodiscard]] std::string afterText(const TimelineAfter& after);
+[[nodiscard]] std::string afterHeldText(const TimelineAfter& after);
 
 } // namespace fusescope

@@ -38,23 +38,8 @@ public:
         }
         DrawRect rect = place(begin, begin + static_cast<std::int64_t>(fused_ns), *row, y);
         rect.width = std::max(rect.width, 2.0);
-        rect.fill = roleOfSlice(analysis_, first);
-        rect.stroke = ColourRole::Good;
-        rect.stroke_width = 1.5;
-        rect.emphasis = emphasis;
-        rect.layer = 2;
         rect.pick = pick;
-        list_.rects.push_back(rect);
-        DrawText text;
-        text.size = 10;
-        text.text = elided("fused " + formatDuration(fused_ns), {text.size}, rect.width - 6);
-        if (text.text.empty() || rect.width < 40) return;
-        text.x = rect.x + 3;
-        text.y = rect.y + rect.height / 2 + 4;
-        text.fill = emphasis == Emphasis::Dimmed ? ColourRole::TextMuted : textOn(rect.fill);
-        text.layer = 3;
-        text.pick = pick;
-        list_.texts.push_back(std::move(text));
+        drawFusedBox(analysis_, rect, first, fused_ns, emphasis, list_);
     }
 
 private:
@@ -96,6 +81,29 @@ private:
 };
 
 } // namespace
+
+void drawFusedBox(const Analysis& analysis, DrawRect rect, SliceId first, double fused_ns, Emphasis emphasis,
+                  DrawList& list) {
+    rect.fill = roleOfSlice(analysis, first);
+    rect.stroke = ColourRole::Good;
+    rect.stroke_width = rect.width >= 2 ? 1.5 : 0; // else nothing but its outline were left
+    rect.emphasis = emphasis;
+    rect.layer = 2;
+    list.rects.push_back(rect);
+    // The label stays in sight while its box is partly scrolled out.
+    const double left = std::max(rect.x, 0.0) + 3, right = std::min(rect.x + rect.width, list.width) - 3;
+    if (right - left < 34) return;
+    DrawText text;
+    text.size = 10;
+    text.text = elided("fused " + formatDuration(fused_ns), {text.size}, right - left);
+    if (text.text.empty()) return;
+    text.x = left;
+    text.y = rect.y + rect.height / 2 + 4;
+    text.fill = emphasis == Emphasis::Dimmed ? ColourRole::TextMuted : textOn(rect.fill);
+    text.layer = 3;
+    text.pick = rect.pick;
+    list.texts.push_back(std::move(text));
+}
 
 void drawFused(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
                const SelectionSets& selection, std::span<const TimelineFused> fused, DrawList& list) {

@@ -26,8 +26,10 @@ struct Mark {
 
 class MarkCollector {
 public:
-    MarkCollector(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view)
-        : analysis_(analysis), trace_(*analysis.trace), view_(view), scale_(view) {
+    MarkCollector(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
+                  const TimelineAfter* after)
+        : trace_(*analysis.trace), after_(after), view_(recordedView(view, after == nullptr ? nullptr : &after->gpu)),
+          scale_(view, after == nullptr ? nullptr : &after->gpu) {
         row_of_track_.assign(trace_.tracks.size(), kNoRow);
         for (std::uint32_t i = 0; i < layout.rows.size(); ++i)
             if (layout.rows[i].gpu && layout.rows[i].track.index() < row_of_track_.size())
@@ -37,6 +39,8 @@ public:
     // Runs of kernels that follow each other on the stream become one mark.
     void add(std::uint32_t finding, std::size_t instance, const std::vector<KernelId>& kernels, Emphasis emphasis) {
         if (kernels.empty() || !meetsView(kernels)) return;
+        // What is fused is no longer worth fusing.
+        if (after_ != nullptr && after_->replaces(trace_.kernels.slice[kernels.front().index()])) return;
         KernelId previous;
         Mark mark;
         bool open = false;
@@ -45,7 +49,7 @@ public:
             const SliceId slice = trace_.kernels.slice[kernel.index()];
             const std::uint32_t row = row_of_track_[trace_.slices.track[slice.index()].index()];
             if (row == kNoRow) continue;
-            const double x0 = scale_.x(trace_.slices.ts[slice.index()]), x1 = scale_.x(trace_.endOf(slice));
+            const double x0 = scale_.x(trace_.slices.ts[slice.index()]), x1 = scale_.xEnd(trace_.endOf(slice));
             const bool joins = open && mark.row == row && (kernel.value == previous.value + 1 || x0 - mark.x1 < 1);
             if (!joins) {
                 if (open) keep(mark);
@@ -91,14 +95,14 @@ private:
         return trace_.slices.ts[first.index()] <= view_.t1 && trace_.endOf(last) >= view_.t0;
     }
     void keep(Mark mark) {
-        if (mark.x1 <= 0 || mark.x0 >= view_.width) return;
+        if (mark.x1 <= 0 || mark.x0 >= scale_.width) return;
         mark.x1 = std::max(mark.x1, mark.x0 + 1);
         marks_.push_back(mark);
     }
 
-    const Analysis& analysis_;
     const TraceStore& trace_;
-    const TimelineView& view_;
+    const TimelineAfter* after_;
+    TimelineView view_; // recorded times
     Scale scale_;
     std::vector<std::uint32_t> row_of_track_;
     std::vector<Mark> marks_;
@@ -107,13 +111,13 @@ private:
 } // namespace
 
 void drawFlags(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
-               const SelectionSets& selection, DrawList& list) {
+               const SelectionSets& selection, const TimelineAfter* after, DrawList& list) {
     const std::vector<std::uint32_t> findings = markedFindings(analysis, selection);
     if (findings.empty() || !analysis.trace) return;
     const bool one_instance = selection.pick.kind == PickKind::Instance;
     const std::uint32_t wanted = one_instance ? selection.pick.id & 0xFFFFU : 0;
     const bool picking = !selection.findings.empty() && (one_instance || selection.pick.kind == PickKind::Finding);
-    MarkCollector collector(analysis, layout, view);
+    MarkCollector collector(analysis, layout, view, after);
     for (const std::uint32_t f : findings) {
         const Finding& finding = analysis.findings[f];
         const bool chosen = std::binary_search(selection.findings.begin(), selection.findings.end(), f);
@@ -172,8 +176,12 @@ void drawFlags(const Analysis& analysis, const TimelineLayout& layout, const Tim
     }
 }
 
-void drawIdle(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view, DrawList& list) {
+void drawIdle(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
+              const TimelineAfter* after, DrawList& list) {
     const TraceStore& trace = *analysis.trace;
+    const TimeMap* map = after == nullptr ? nullptr : &after->gpu;
+    const TimelineView recorded = recordedView(view, map);
+    const Scale moved(view, map), scale(view);          // recorded and shown times to pixels
     std::map<std::int32_t, std::vector<Interval>> busy; // a device idles when all of its streams do
     std::map<std::int32_t, const TimelineRow*> first_row;
     std::vector<LodSpan> spans;
@@ -183,11 +191,10 @@ void drawIdle(const Analysis& analysis, const TimelineLayout& layout, const Time
         first_row.emplace(track.device, &row);
         spans.clear();
         for (std::uint16_t depth = 0; depth < std::min<std::uint16_t>(track.depths, 2); ++depth)
-            spansInView(analysis, view, row.track, depth, kIdlePixels / 2, spans);
+            spansInView(analysis, recorded, row.track, depth, kIdlePixels / 2, spans);
         auto& intervals = busy[track.device];
-        for (const LodSpan& span : spans) intervals.emplace_back(span.begin, span.end);
+        for (const LodSpan& span : spans) intervals.emplace_back(moved.shown(span.begin), moved.shownEnd(span.end));
     }
-    const Scale scale(view);
     for (auto& [device, intervals] : busy) {
         const TimelineRow& row = *first_row.at(device);
         const double y = row.y - view.scroll_y, height = row.line_height * row.depths - 2;
@@ -195,7 +202,8 @@ void drawIdle(const Analysis& analysis, const TimelineLayout& layout, const Time
         std::sort(intervals.begin(), intervals.end());
         for (const StepStats& step : analysis.steps) {
             // At the edges of a view nothing is known of what lies outside, so only gaps inside count as idle.
-            const std::int64_t begin = std::max(step.begin, view.t0), end = std::min(step.end, view.t1);
+            const std::int64_t begin = std::max(moved.shown(step.begin), view.t0),
+                               end = std::min(moved.shownEnd(step.end), view.t1);
             auto at = std::lower_bound(intervals.begin(), intervals.end(), Interval{begin, begin});
             std::int64_t cursor = begin;
             if (at != intervals.begin()) cursor = std::max(cursor, std::prev(at)->second);

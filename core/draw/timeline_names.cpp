@@ -22,6 +22,15 @@ void spansInView(const Analysis& analysis, const TimelineView& view, TrackId tra
     analysis.index->query(track, depth, t0, t1 + 1, pixels, out);
 }
 
+TimelineView recordedView(const TimelineView& view, const TimeMap* map) noexcept {
+    if (map == nullptr) return view;
+    TimelineView recorded = view;
+    recorded.t0 = map->back(view.t0);
+    recorded.t1 = std::max(map->back(view.t1), recorded.t0 + 1);
+    recorded.width = view.width * std::max(1.0, Scale::ns(recorded.t0, recorded.t1) / Scale::ns(view.t0, view.t1));
+    return recorded;
+}
+
 KernelId kernelOf(const TraceStore& trace, SliceId slice) noexcept {
     if (!slice.valid() || slice.index() >= trace.slices.size()) return {};
     if (trace.slices.category[slice.index()] != Category::Kernel) return {};

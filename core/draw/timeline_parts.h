@@ -15,26 +15,37 @@ namespace fusescope::timeline {
 constexpr double kFlagLane = 16; // below the last depth row of a GPU stream
 constexpr double kRowGap = 8;
 
-// Time to pixels. Differences are taken in integers: doubles of nanoseconds since boot have lost the last ones.
+// Recorded time to pixels. Differences are taken in integers: doubles of nanoseconds since boot have lost the last
+// ones.
 struct Scale {
     std::int64_t t0 = 0;
     double pixels_per_ns = 0, width = 0;
-    explicit Scale(const TimelineView& view) noexcept
-        : t0(view.t0), pixels_per_ns(view.t1 > view.t0 ? view.width / ns(view.t0, view.t1) : 0), width(view.width) {}
+    const TimeMap* map = nullptr; // null: shown as recorded
+    explicit Scale(const TimelineView& view, const TimeMap* moved = nullptr) noexcept
+        : t0(view.t0), pixels_per_ns(view.t1 > view.t0 ? view.width / ns(view.t0, view.t1) : 0), width(view.width),
+          map(moved) {}
     [[nodiscard]] static double ns(std::int64_t from, std::int64_t to) noexcept {
         return static_cast<double>(static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from));
     }
+    [[nodiscard]] std::int64_t shown(std::int64_t t) const noexcept { return map == nullptr ? t : map->at(t); }
+    [[nodiscard]] std::int64_t shownEnd(std::int64_t t) const noexcept { return map == nullptr ? t : map->endAt(t); }
+    // Of what begins then, of what ends then.
+    [[nodiscard]] double x(std::int64_t t) const noexcept { return xShown(shown(t)); }
+    [[nodiscard]] double xEnd(std::int64_t t) const noexcept { return xShown(shownEnd(t)); }
     // Clipped a little outside of the view, so that painters never see huge coordinates.
-    [[nodiscard]] double x(std::int64_t t) const noexcept {
+    [[nodiscard]] double xShown(std::int64_t t) const noexcept {
         const double distance = t >= t0 ? ns(t0, t) : -ns(t, t0);
         return std::clamp(distance * pixels_per_ns, -8.0, width + 8.0);
     }
 };
 
+// The recorded times behind a view, as wide as keeps its scale where nothing moved.
+[[nodiscard]] TimelineView recordedView(const TimelineView& view, const TimeMap* map) noexcept;
+
 using Interval = std::pair<std::int64_t, std::int64_t>;
 
-// Spans of a row in the view. Asks the index only about the trace's own range: a view may reach far beyond it.
-// fold_pixels: what begins within so many pixels is one span.
+// Spans of a row in a view of recorded times. Asks the index only about the trace's own range: a view may reach far
+// beyond it. fold_pixels: what begins within so many pixels is one span.
 void spansInView(const Analysis& analysis, const TimelineView& view, TrackId track, std::uint16_t depth,
                  double fold_pixels, std::vector<LodSpan>& out);
 // Fill of a slice: GPU work by its kind, the rest by its category.
@@ -57,11 +68,18 @@ void spansInView(const Analysis& analysis, const TimelineView& view, TrackId tra
 
 // Marks of worthwhile findings below the kernels they would replace.
 void drawFlags(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
-               const SelectionSets& selection, DrawList& list);
+               const SelectionSets& selection, const TimelineAfter* after, DrawList& list);
 void drawFused(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
                const SelectionSets& selection, std::span<const TimelineFused> fused, DrawList& list);
+// Fused kernels at their places, outlines of where the old ones were, the end of the step.
+void drawAfter(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
+               const SelectionSets& selection, const TimelineAfter& after, DrawList& list);
+// A fused kernel and its label.
+void drawFusedBox(const Analysis& analysis, DrawRect place, SliceId first, double fused_ns, Emphasis emphasis,
+                  DrawList& list);
 // Gaps of the GPU inside of the steps.
-void drawIdle(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view, DrawList& list);
+void drawIdle(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
+              const TimelineAfter* after, DrawList& list);
 // Slices of the selection (kernels, their launches and operators, the picked slice) that may meet the view, ascending.
 [[nodiscard]] std::vector<SliceId> selectedSlices(const Analysis& analysis, const TimelineView& view,
                                                   const SelectionSets& selection);

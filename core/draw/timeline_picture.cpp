@@ -38,7 +38,8 @@ std::pair<std::int64_t, std::int64_t> rangeOf(const Analysis& analysis) {
 
 } // namespace
 
-DrawList drawTimelinePicture(const Analysis& analysis, double width, std::span<const TimelineFused> fused) {
+DrawList drawTimelinePicture(const Analysis& analysis, double width, std::span<const TimelineFused> fused,
+                             const TimelineAfter* after) {
     DrawList picture;
     picture.width = width;
     if (!analysis.trace || !analysis.index) {
@@ -59,7 +60,7 @@ DrawList drawTimelinePicture(const Analysis& analysis, double width, std::span<c
 
     compose::append(picture, drawRuler(origin, view, kRuler), kLabels, 0);
     const double top = kRuler + 4;
-    compose::append(picture, drawTimeline(analysis, layout, view, {}, fused), kLabels, top);
+    compose::append(picture, drawTimeline(analysis, layout, view, {}, fused, after), kLabels, top);
     for (const TimelineRow& row : layout.rows) {
         compose::elidedText(picture, kMargin, top + row.y + std::min(row.line_height, 16.0) / 2 + 4, row.label, 11,
                             ColourRole::TextMuted, kLabels - 2 * kMargin);
@@ -85,6 +86,9 @@ DrawList drawTimelinePicture(const Analysis& analysis, double width, std::span<c
         legend.entries.emplace_back(ColourRole::Launch, "CUDA call");
     if (idle) legend.entries.emplace_back(ColourRole::BoundIdle, "GPU idle");
     if (marks) legend.entries.emplace_back(ColourRole::Flagged, "worth fusing");
+    if (std::any_of(picture.rects.begin(), picture.rects.end(),
+                    [](const DrawRect& r) { return r.stroke == ColourRole::Good && r.layer == 2; }))
+        legend.entries.emplace_back(ColourRole::Good, "fused, as measured");
     picture.height =
         compose::drawLegend(picture, legend, kLabels, top + layout.height + 8, width - kLabels - kMargin) + kMargin;
     return picture;

@@ -116,7 +116,7 @@ DrawList drawRuler(std::int64_t origin, const TimelineView& view, double height)
     return list;
 }
 
-DrawList drawMinimap(const Analysis& analysis, double width, double height) {
+DrawList drawMinimap(const Analysis& analysis, double width, double height, const TimelineAfter* after) {
     DrawList list;
     list.width = width;
     list.height = height;
@@ -127,7 +127,7 @@ DrawList drawMinimap(const Analysis& analysis, double width, double height) {
     view.t0 = trace.begin;
     view.t1 = trace.end;
     view.width = width;
-    const Scale scale(view);
+    const Scale scale(view), gpu(view, after == nullptr ? nullptr : &after->gpu);
 
     DrawRect back;
     back.width = width;
@@ -149,7 +149,7 @@ DrawList drawMinimap(const Analysis& analysis, double width, double height) {
             const auto role = static_cast<std::size_t>(roleOfSpan(analysis, TrackId(i), span)) -
                               static_cast<std::size_t>(ColourRole::KindAttention);
             if (role >= kinds) continue;
-            const double x0 = std::max(scale.x(span.begin), 0.0), x1 = std::min(scale.x(span.end), width);
+            const double x0 = std::max(gpu.x(span.begin), 0.0), x1 = std::min(gpu.xEnd(span.end), width);
             for (auto column = static_cast<std::size_t>(x0); column < columns && static_cast<double>(column) < x1;
                  ++column) {
                 const auto left = static_cast<double>(column);

@@ -8,15 +8,10 @@ namespace {
 
 constexpr double kNsPerUs = 1000;
 
-// Of the fused form, ns: without the launch, where that is known.
-double timeOf(const Comparison& c) {
-    return (c.fused.graph_us.median > 0 ? c.fused.graph_us : c.fused.us).median * kNsPerUs;
-}
-
 double fusedTime(const FuseResult& result) {
     double time = 0;
     for (const Comparison& c : result.directions)
-        if (c.has_fused) time += timeOf(c);
+        if (c.has_fused) time += fusedNs(c);
     return time;
 }
 
@@ -26,6 +21,10 @@ bool backwardIsMeasured(const FuseResult& result) {
 }
 
 } // namespace
+
+double fusedNs(const Comparison& c) {
+    return (c.fused.graph_us.median > 0 ? c.fused.graph_us : c.fused.us).median * kNsPerUs;
+}
 
 std::vector<RooflineMove> rooflineMoves(const Analysis& analysis, const MeasuredSet& set) {
     std::vector<RooflineMove> moves;
@@ -53,6 +52,8 @@ std::vector<RooflineMove> rooflineMoves(const Analysis& analysis, const Measured
         move.finding = static_cast<std::uint32_t>(row);
         move.ai_now = instance.now.intensity();
         move.flops_now = instance.now.flops / before * 1e9;
+        move.now_ns = before;
+        move.fused_ns = after;
         move.ai_fused = flops / bytes;
         move.flops_fused = flops / after * 1e9;
         const CatalogEntry& entry = catalogEntry(finding.pattern);
@@ -82,7 +83,8 @@ std::vector<TimelineFused> timelineFused(const Analysis& analysis, const Measure
                     if (!shown(i)) continue;
                     TimelineFused fused{number, i, -1, -1};
                     for (const Comparison& d : c.result->result.directions)
-                        if (d.has_fused) (d.direction == "backward" ? fused.backward_ns : fused.forward_ns) = timeOf(d);
+                        if (d.has_fused)
+                            (d.direction == "backward" ? fused.backward_ns : fused.forward_ns) = fusedNs(d);
                     out.push_back(fused);
                 }
             }

@@ -10,6 +10,9 @@
 
 namespace fusescope {
 
+// Of the fused form of a direction, ns: without the launch, where that is known.
+[[nodiscard]] double fusedNs(const Comparison& comparison);
+
 // Of each finding with a measured saving, for the shape that most of its instances have. Left out: whose FLOPs or bytes
 // are not known.
 [[nodiscard]] std::vector<RooflineMove> rooflineMoves(const Analysis& analysis, const MeasuredSet& set);

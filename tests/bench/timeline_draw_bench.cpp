@@ -39,14 +39,15 @@ double cpuMilliseconds() {
     return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
 }
 
-void frames(benchmark::State& state, const Analysis& analysis, const SelectionSets& selection) {
+void frames(benchmark::State& state, const Analysis& analysis, const SelectionSets& selection,
+            const TimelineAfter* after = nullptr) {
     const TimelineLayout layout = timelineLayout(analysis, {});
     std::vector<double> times;
     std::size_t i = 0, rects = 0, texts = 0;
     for (auto _ : state) {
         const TimelineView view = frame(*analysis.trace, i++, 1080);
         const double begin = cpuMilliseconds();
-        const DrawList list = drawTimeline(analysis, layout, view, selection);
+        const DrawList list = drawTimeline(analysis, layout, view, selection, {}, after);
         times.push_back(cpuMilliseconds() - begin);
         rects = std::max(rects, list.rects.size());
         texts = std::max(texts, list.texts.size());
@@ -80,6 +81,27 @@ void timelineSelected(benchmark::State& state) {
     frames(state, analysis, selection);
 }
 
+// Every hundredth kernel fused away: what follows each has moved.
+void timelineAfterFusing(benchmark::State& state) {
+    const Analysis& analysis = synthetic(static_cast<std::size_t>(state.range(0)));
+    const TraceStore& trace = *analysis.trace;
+    TimelineAfter after;
+    std::int64_t shift = 0;
+    for (std::size_t k = 0; k < trace.kernels.size(); k += 100) {
+        const SliceId slice = trace.kernels.slice[k];
+        const std::int64_t begin = trace.slices.ts[slice.index()], end = trace.endOf(slice);
+        after.gpu.add(begin, begin - shift);
+        shift += (end - begin) / 2;
+        after.gpu.add(end, end - shift);
+        after.removed.push_back(slice);
+    }
+    after.begin = trace.begin;
+    after.recorded_end = trace.end;
+    after.end = trace.end - shift;
+    state.counters["knots"] = static_cast<double>(after.gpu.knots().size());
+    frames(state, analysis, {}, &after);
+}
+
 void minimap(benchmark::State& state) {
     const Analysis& analysis = synthetic(static_cast<std::size_t>(state.range(0)));
     for (auto _ : state) benchmark::DoNotOptimize(drawMinimap(analysis, 1920, 48).rects.data());
@@ -104,6 +126,7 @@ void timelineRealTrace(benchmark::State& state) {
 
 BENCHMARK(timelineSynthetic)->Arg(1'000'000)->Arg(10'000'000)->Iterations(1000)->Unit(benchmark::kMillisecond);
 BENCHMARK(timelineSelected)->Arg(10'000'000)->Iterations(500)->Unit(benchmark::kMillisecond);
+BENCHMARK(timelineAfterFusing)->Arg(10'000'000)->Iterations(1000)->Unit(benchmark::kMillisecond);
 BENCHMARK(minimap)->Arg(10'000'000)->Unit(benchmark::kMillisecond);
 BENCHMARK(timelineRealTrace)->Iterations(1000)->Unit(benchmark::kMillisecond);
 

@@ -347,14 +347,16 @@ private Q_SLOTS:
     }
 
     void twoHundredClicks() {
-        const std::size_t children = window_->findChildren<QObject*>().size();
-        for (int i = 0; i < 200; ++i) {
+        const auto click = [&](int i) {
             queue().fuse(row_);
             if (i % 3 == 0)
                 played_->fail("crashed");
             else
                 answerAll(row_, 400, 50 + i);
-        }
+        };
+        for (int i = 0; i < 3; ++i) click(i); // what the first result shows is made once
+        const std::size_t children = window_->findChildren<QObject*>().size();
+        for (int i = 3; i < 200; ++i) click(i);
         QCOMPARE(queue().active(), std::size_t{0});
         QVERIFY(static_cast<std::size_t>(window_->findChildren<QObject*>().size()) <= children + 4);
         QVERIFY(queue().undoStack()->count() <= 200);

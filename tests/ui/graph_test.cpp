@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/graph/graph_panel.h"
 
+#include "core/measured/moves.h"
+#include "tests/support/measured.h"
 #include "tests/support/synthetic_analysis.h"
 #include "ui/base/paint.h"
 #include "ui/graph/breadcrumb.h"
@@ -63,6 +65,33 @@ class GraphTest : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
+    void measuredRegionsAreFusedUntilUndone() {
+        Shown s;
+        QVERIFY(s.settle());
+        const auto says = [&](const QString& words) {
+            const std::vector<DrawText>& texts = s.canvas()->list().texts;
+            return std::any_of(texts.begin(), texts.end(),
+                               [&](const DrawText& t) { return text(t.text).contains(words); });
+        };
+        const Analysis& a = *s.session.analysis();
+        std::size_t row = 0;
+        while (a.findings[row].pattern != Pattern::SwiGlu) ++row;
+        QVERIFY(!says(QStringLiteral("swiglu fused")));
+        s.session.setMeasured(testing::measuredAs(a, row, 0.25));
+        QVERIFY(says(QStringLiteral("swiglu fused")));
+        QVERIFY(says(QStringLiteral("×4"))); // all layers
+        s.panel->grab();
+        const std::vector<TimelineFused> fused = timelineFused(a, s.session.measured(), s.session.selection());
+        const std::vector<FusedGroup> groups = fusedGroups(a, s.visible(), fused);
+        QCOMPARE(groups.size(), std::size_t{1});
+        const QString tip = fusedTip(a, groups[0], s.session.measured());
+        for (const char* words : {"Forward", "Backward", "Saves", "in each of 4", "as exact as eager", "NVIDIA H200"})
+            QVERIFY2(tip.contains(QLatin1String(words)), qPrintable(tip));
+        QVERIFY(fusedTip(a, groups[0], {}).isEmpty());
+        s.session.setMeasured({});
+        QVERIFY(!says(QStringLiteral("swiglu fused")));
+    }
+
     void emptyStateIsPainted() {
         Session session;
         GraphPanel panel(&session);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/draw/roofline_draw.h"
+#include "tests/support/measured.h"
 #include "tests/support/synthetic_analysis.h"
 #include "ui/base/empty_note.h"
+#include "ui/roofline/roofline_moves.h"
 #include "ui/roofline/roofline_panel.h"
 #include "ui/roofline/roofline_scene.h"
 #include "ui/roofline/roofline_view.h"
@@ -49,6 +51,7 @@ private Q_SLOTS:
     void dragPansAndDoubleClickResets();
     void roofsMeetAtTheRidge();
     void tooltipTellsTheFigures();
+    void measuredFindingsAreArrowsToReach();
     void oddNumbersAreLeftOut();
     void keepsUpWithManyRows();
 
@@ -219,6 +222,48 @@ void RooflineTest::tooltipTellsTheFigures() {
     for (const char* word : {"FLOP/byte", "FLOP/s", "B/s", "%", "&lt;i&gt;"})
         QVERIFY2(tip.contains(QLatin1String(word)), word);
     QVERIFY(markTip(*analysis, 100000).isEmpty());
+}
+
+void RooflineTest::measuredFindingsAreArrowsToReach() {
+    Analysis made = testing::syntheticAnalysisValue();
+    for (const std::size_t f : {0U, 1U})
+        for (Instance& i : made.findings[f].instances) {
+            i.forward_ns = 100'000 * (1.0 + static_cast<double>(f));
+            i.backward_ns = 0;
+            i.now.flops = 200e6;
+            i.now.bytes_read = 400e6;
+            i.fused.flops = 200e6;
+            i.fused.bytes_read = 100e6;
+        }
+    use(std::make_shared<const Analysis>(std::move(made)));
+    MeasuredSet set = testing::measuredAs(*analysis_, 0, 0.25);
+    const MeasuredSet second = testing::measuredAs(*analysis_, 1, 0.5);
+    for (const auto& [key, result] : second.results()) set.set(result);
+    session_->setMeasured(set);
+    RooflineMovesItem* moves = nullptr;
+    for (QGraphicsItem* item : view_->chart()->childItems())
+        if (moves == nullptr) moves = dynamic_cast<RooflineMovesItem*>(item);
+    QVERIFY(moves != nullptr);
+    QCOMPARE(moves->moves().size(), std::size_t{2});
+    // 200 MFLOP over 400 MB in 100 us, and over 100 MB in 25.
+    const QString tip = moveTip(*analysis_, moves->moves()[0]);
+    for (const char* words : {"2.00 TFLOP/s", "4.00 TB/s", "0.5", "100 µs", "8.00 TFLOP/s", "25.0 µs"})
+        QVERIFY2(tip.contains(QString::fromUtf8(words)), qPrintable(tip));
+    QCOMPARE(moves->moveAt(moves->endOf(0)), 0);
+    QCOMPARE(moves->moveAt(view_->chart()->plotArea().topLeft() + QPointF(3, 3)), -1);
+    // The mouse.
+    const QPointF scene = view_->chart()->mapToScene(moves->endOf(1));
+    QTest::mouseClick(view_->viewport(), Qt::LeftButton, {}, view_->mapFromScene(scene));
+    QCOMPARE(session_->selection().pick, (Pick{PickKind::Finding, moves->moves()[1].finding}));
+    // Keys: the next after the last is the first, and back.
+    QTest::keyClick(view_, Qt::Key_M);
+    QCOMPARE(session_->selection().pick, (Pick{PickKind::Finding, moves->moves()[0].finding}));
+    QVERIFY(view_->accessibleDescription().contains(QString::fromUtf8("8.00 TFLOP/s")));
+    QTest::keyClick(view_, Qt::Key_M, Qt::ShiftModifier);
+    QCOMPARE(session_->selection().pick, (Pick{PickKind::Finding, moves->moves()[1].finding}));
+    session_->setMeasured({});
+    QTest::keyClick(view_, Qt::Key_M); // nothing to go to
+    QCOMPARE(session_->selection().pick, (Pick{PickKind::Finding, 1}));
 }
 
 void RooflineTest::oddNumbersAreLeftOut() {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/timeline/timeline_panel.h"
 
+#include "core/measured/after.h"
+#include "tests/support/measured.h"
 #include "tests/support/synthetic_analysis.h"
 #include "ui/base/legend.h"
 #include "ui/base/paint.h"
@@ -8,11 +10,13 @@
 #include "ui/timeline/timeline_canvas.h"
 #include "ui/timeline/timeline_strips.h"
 
+#include <QAction>
 #include <QElapsedTimer>
 #include <QSignalSpy>
 #include <QWheelEvent>
 #include <QtTest>
 
+#include <algorithm>
 #include <memory>
 
 using namespace fusescope;
@@ -85,6 +89,81 @@ private Q_SLOTS:
         bool gpu = false;
         for (const DrawRect& r : s.canvas()->picture().rects) gpu = gpu || r.pick.kind == PickKind::Kernel;
         QVERIFY(gpu); // the GPU's rows are in sight
+    }
+
+    void laterWorkMovesUpOnceMeasured() {
+        Shown s;
+        QAction* toggle = s.panel->afterAction();
+        QVERIFY(!toggle->isEnabled());
+        const auto says = [&](const QString& words) {
+            for (const DrawText& t : s.canvas()->picture().texts)
+                if (text(t.text).contains(words)) return true;
+            return false;
+        };
+        QVERIFY(!says(QStringLiteral(" saved")));
+        s.session.setMeasured(testing::measuredAs(*s.session.analysis(), 0, 0.25));
+        QVERIFY(toggle->isEnabled());
+        QVERIFY(toggle->isChecked()); // shown from the first result on
+        QVERIFY(toggle->toolTip().contains(QStringLiteral("step ")));
+        QVERIFY(says(QStringLiteral(" saved")));
+        QVERIFY(s.panel->findChild<LegendStrip*>()->accessibleName().contains(QStringLiteral("fused, as measured")));
+        toggle->setChecked(false);
+        QVERIFY(!says(QStringLiteral(" saved")));
+        const std::vector<DrawRect>& rects = s.canvas()->picture().rects;
+        QVERIFY(std::any_of(rects.begin(), rects.end(),
+                            [](const DrawRect& r) { return r.dashed && r.filled; })); // its ghost
+        // Whoever wants it as recorded keeps it so when the next result comes.
+        s.session.setMeasured(testing::measuredAs(*s.session.analysis(), 0, 0.2));
+        QVERIFY(!toggle->isChecked());
+        toggle->setChecked(true);
+        s.session.setMeasured({}); // undone
+        QVERIFY(!toggle->isEnabled());
+        QVERIFY(!says(QStringLiteral(" saved")));
+    }
+
+    void selectingFindsWhatMoved() {
+        Shown s;
+        s.session.setMeasured(testing::measuredAs(*s.session.analysis(), 0, 0.25));
+        const Analysis& a = *s.session.analysis();
+        const SliceTable& slices = a.trace->slices;
+        // The last kernel of the step has moved furthest; zooming to it shows it.
+        KernelId last;
+        for (std::size_t k = 0; k < a.trace->kernels.size(); ++k)
+            if (slices.step[a.trace->kernels.slice[k].index()] == a.step) last = KernelId(k);
+        s.session.pick({PickKind::Kernel, last.value});
+        s.panel->zoomToSelection();
+        const std::int64_t recorded = slices.ts[a.trace->kernels.slice[last.index()].index()];
+        QVERIFY(s.panel->range().second < recorded);
+        const auto drawn = [&] {
+            for (const DrawRect& r : s.canvas()->picture().rects)
+                if (r.pick == Pick{PickKind::Kernel, last.value} && r.emphasis == Emphasis::Selected)
+                    return QPointF(r.x + r.width / 2, r.y + r.height / 2).toPoint();
+            return QPoint(-1, -1);
+        }();
+        QVERIFY(drawn.x() > 0 && drawn.x() < s.canvas()->width());
+        s.session.clear();
+        QTest::mouseClick(s.canvas(), Qt::LeftButton, {}, drawn);
+        QCOMPARE(s.session.selection().pick, (Pick{PickKind::Kernel, last.value}));
+    }
+
+    void tooltipsTellBothTimes() {
+        const AnalysisPtr a = testing::syntheticAnalysis();
+        const auto after = timelineAfter(*a, testing::measuredAs(*a, 0, 0.25), {});
+        QVERIFY(after.has_value());
+        SliceId last;
+        for (const SliceId slice : a->trace->kernels.slice)
+            if (a->trace->slices.step[slice.index()] == a->step) last = slice;
+        QVERIFY(!sliceTip(*a, last).contains(QStringLiteral("recorded at")));
+        QVERIFY(sliceTip(*a, last, &*after).contains(QStringLiteral("recorded at")));
+        const QString fused = sliceTip(*a, after->removed.front(), &*after);
+        QVERIFY(fused.contains(QStringLiteral(", fused")));
+        QVERIFY(fused.contains(QStringLiteral("measured alone")));
+        // Over the whole step: as busy as before less what was saved, to the rounding of each place.
+        const StepStats& step = a->steps[static_cast<std::size_t>(a->step)];
+        const RangeFacts before = factsOfRange(*a, step.begin, step.end),
+                         now = factsOfRange(*a, step.begin, step.end, &*after);
+        QVERIFY(std::abs(before.busy_ns - now.busy_ns - after->measured_ns) < 0.01 * after->measured_ns);
+        QCOMPARE(before.kernels - now.kernels, after->removed.size() - after->places.size());
     }
 
     void keysMoveAndZoom() {

@@ -48,12 +48,15 @@ LegendStrip::LegendStrip(Session* session, QWidget* parent) : QWidget(parent), s
     connect(session_, &Session::themeChanged, this, qOverload<>(&QWidget::update));
     const auto load = [this] {
         legend_ = session_->analysis() ? kindsOf(*session_->analysis()) : compose::Legend();
+        if (!legend_.entries.empty() && !session_->measured().empty())
+            legend_.entries.emplace_back(ColourRole::Good, tr("fused, as measured").toStdString());
         QStringList names;
         for (const auto& [role, name] : legend_.entries) names << text(name);
         setAccessibleName(tr("Colours: %1").arg(names.join(QStringLiteral(", "))));
         update();
     };
     connect(session_, &Session::analysisChanged, this, load);
+    connect(session_, &Session::measuredChanged, this, load);
     load();
 }
 
@@ -62,12 +65,15 @@ QSize LegendStrip::sizeHint() const { return {400, kStripHeight}; }
 void LegendStrip::paintEvent(QPaintEvent*) {
     QPainter painter(this);
     painter.fillRect(rect(), qColor(ColourRole::Background, session_->theme()));
-    // The mark of findings always has its place; of the kinds, the shortest give way.
+    // Marks always have their place; of the kinds, the shortest give way.
     compose::Legend shown = legend_;
+    const auto marks = std::count_if(shown.entries.begin(), shown.entries.end(), [](const auto& entry) {
+        return entry.first == ColourRole::Flagged || entry.first == ColourRole::Good;
+    });
     double wide = kLeft;
     for (const auto& [role, name] : shown.entries) wide += roomOf(name);
-    while (wide > width() && shown.entries.size() > 2) {
-        const auto last = shown.entries.end() - 2;
+    while (wide > width() && static_cast<std::ptrdiff_t>(shown.entries.size()) > marks + 1) {
+        const auto last = shown.entries.end() - 1 - marks;
         wide -= roomOf(last->second);
         shown.entries.erase(last);
     }
@@ -111,8 +117,9 @@ DrawList LegendCard::picture() const {
             {{named(ColourRole::CpuOp, tr("operator")), named(ColourRole::Launch, tr("launch")),
               named(ColourRole::PythonFrame, tr("Python")), named(ColourRole::Annotation, tr("annotation")),
               named(ColourRole::BoundIdle, tr("waiting"))}});
-    section(tr("Marks"), {{named(ColourRole::Flagged, tr("outline: one kernel could do it")),
-                           named(ColourRole::Accent, tr("selected"))}});
+    section(tr("Marks"),
+            {{named(ColourRole::Flagged, tr("outline: one kernel could do it")),
+              named(ColourRole::Good, tr("outline: fused, as measured")), named(ColourRole::Accent, tr("selected"))}});
     const auto note = [&](const QString& words) {
         compose::text(list, kCardMargin, y + 4, words.toStdString(), kTextSize, ColourRole::TextMuted);
         y += 16;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/graph/graph_canvas.h"
 
-#include "core/draw/graph_draw.h"
+#include "core/measured/moves.h"
 #include "ui/base/paint.h"
 #include "ui/fuse/fuse_actions.h"
 #include "ui/graph/graph_tip.h"
@@ -43,6 +43,7 @@ GraphCanvas::GraphCanvas(Session* session, QWidget* parent) : QWidget(parent), s
     tip_timer_.setInterval(kTipDelay);
     connect(&tip_timer_, &QTimer::timeout, this, &GraphCanvas::showTip);
     connect(session_, &Session::selectionChanged, this, &GraphCanvas::dirty);
+    connect(session_, &Session::measuredChanged, this, &GraphCanvas::dirty);
     connect(session_, &Session::themeChanged, this, qOverload<>(&QWidget::update));
 }
 
@@ -55,7 +56,11 @@ const DrawList& GraphCanvas::list() {
     if (list_dirty_) {
         const AnalysisPtr& analysis = session_->analysis();
         const bool ours = picture_ && analysis && analysis->graph == picture_->graph;
-        list_ = ours ? drawGraph(*analysis, picture_->visible, picture_->layout, session_->selection()) : DrawList{};
+        fused_ =
+            ours ? timelineFused(*analysis, session_->measured(), session_->selection()) : std::vector<TimelineFused>();
+        groups_ = fused_.empty() ? std::vector<FusedGroup>() : fusedGroups(*analysis, picture_->visible, fused_);
+        list_ = ours ? drawGraph(*analysis, picture_->visible, picture_->layout, session_->selection(), fused_)
+                     : DrawList{};
         list_dirty_ = false;
     }
     return list_;
@@ -341,9 +346,13 @@ void GraphCanvas::leaveEvent(QEvent*) {
 void GraphCanvas::showTip() {
     if (down_ || hover_item_ == -1 || !picture_ || !underMouse() || !session_->analysis()) return;
     const Analysis& analysis = *session_->analysis();
-    if (hover_item_ >= 0)
-        return QToolTip::showText(
-            tip_at_, nodeTip(analysis, picture_->visible.nodes[static_cast<std::size_t>(hover_item_)]), this);
+    if (hover_item_ >= 0) {
+        QString tip = nodeTip(analysis, picture_->visible.nodes[static_cast<std::size_t>(hover_item_)]);
+        for (const FusedGroup& group : groups_)
+            if (std::binary_search(group.boxes.begin(), group.boxes.end(), hover_item_))
+                tip += fusedTip(analysis, group, session_->measured());
+        return QToolTip::showText(tip_at_, tip, this);
+    }
     const VisibleCluster& cluster = picture_->visible.clusters[static_cast<std::size_t>(-2 - hover_item_)];
     QToolTip::showText(tip_at_, moduleTip(analysis, cluster.module, cluster.repeat), this);
 }

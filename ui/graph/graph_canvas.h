@@ -2,12 +2,15 @@
 // The picture of the graph: zoom, pan, pick, hover. What a click means for the view is told by signals.
 #pragma once
 
+#include "core/draw/graph_draw.h"
 #include "ui/base/session.h"
 #include "ui/graph/graph_layouter.h"
 
 #include <QRectF>
 #include <QTimer>
 #include <QWidget>
+
+#include <vector>
 
 namespace fusescope {
 
@@ -70,6 +73,8 @@ private:
     Session* session_;
     GraphPicturePtr picture_;
     DrawList list_;
+    std::vector<TimelineFused> fused_;
+    std::vector<FusedGroup> groups_;
     bool list_dirty_ = true, fresh_ = true; // fresh: not yet shown at its real size
     double scale_ = 1;
     QPointF offset_, pressed_, last_;

@@ -3,10 +3,14 @@
 
 #include "core/base/format.h"
 #include "core/draw/text_fit.h"
+#include "core/ipc/fuse_verdict.h"
+#include "core/measured/moves.h"
 #include "ui/base/paint.h"
 #include "ui/base/tip.h"
 
 #include <QCoreApplication>
+
+#include <algorithm>
 
 namespace fusescope {
 namespace {
@@ -96,6 +100,34 @@ QString nodeTip(const Analysis& analysis, const VisibleNode& node) {
     case VisibleKind::Output: return valueTip(analysis.graph->ops, node.value, false);
     }
     return {};
+}
+
+QString fusedTip(const Analysis& analysis, const FusedGroup& group, const MeasuredSet& measured) {
+    const Finding& finding = analysis.findings[group.finding];
+    const MeasuredResult* result = nullptr;
+    for (const InstanceClass& one : instanceClasses(analysis, finding))
+        if (std::binary_search(one.instances.begin(), one.instances.end(), group.instance))
+            result = measured.find(finding.id, one.name);
+    if (result == nullptr) return {};
+    TipLines lines;
+    for (const Comparison& c : result->result.directions) {
+        if (!c.has_fused) continue;
+        const bool graphs = c.baseline.graph_us.median > 0 && c.fused.graph_us.median > 0;
+        const double before = (graphs ? c.baseline.graph_us : c.baseline.us).median * 1e3;
+        const FuseVerdict verdict = judge(c, result->result.fp64_note.empty());
+        QString words = tr("%1 → %2 measured alone")
+                            .arg(text(formatDuration(before)),
+                                 text(formatDuration((graphs ? c.fused.graph_us : c.fused.us).median * 1e3)));
+        if (verdict.numerics != NumericsVerdict::Unknown)
+            words += QStringLiteral(", ") + tipText(nameOf(verdict.numerics));
+        lines.add(c.direction == "backward" ? tr("Backward") : tr("Forward"), words);
+    }
+    const double saved = measuredSaving(result->result, finding.instances[group.instance]);
+    const QString each = saved >= 0 ? text(formatDuration(saved)) : tr("nothing: it is slower");
+    lines.add(tr("Saves"), group.instances > 1 ? tr("%1 in the step, in each of %2").arg(each).arg(group.instances)
+                                               : tr("%1 in the step").arg(each));
+    lines.add(tr("GPU"), tipText(result->result.device));
+    return lines.under(tipText(fusedText(analysis, group)));
 }
 
 } // namespace fusescope

@@ -14,10 +14,19 @@ public:
     using RooflineItem::RooflineItem;
     void setMoves(std::vector<RooflineMove> moves);
     [[nodiscard]] const std::vector<RooflineMove>& moves() const { return moves_; }
+    // Index of the arrow at a place on the chart, selected ones before others; -1 = none.
+    [[nodiscard]] int moveAt(QPointF at) const;
+    [[nodiscard]] QPointF endOf(int move) const; // on the chart: where the fused form stands
     void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
 
 private:
+    [[nodiscard]] bool chosen(const RooflineMove& move) const;
+    [[nodiscard]] QPointF from(const RooflineMove& move) const;
+    [[nodiscard]] QPointF to(const RooflineMove& move) const;
     std::vector<RooflineMove> moves_;
 };
+
+// The lines of the tooltip of an arrow, as rich text.
+[[nodiscard]] QString moveTip(const Analysis& analysis, const RooflineMove& move);
 
 } // namespace fusescope

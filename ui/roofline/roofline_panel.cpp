@@ -15,6 +15,7 @@
 #include <QLabel>
 #include <QLineSeries>
 #include <QStackedLayout>
+#include <QTextDocument>
 #include <QToolTip>
 #include <QVBoxLayout>
 #include <QValueAxis>
@@ -83,8 +84,9 @@ struct RooflinePanel::Impl {
         column->addWidget(device);
         view = new RooflineView(content);
         view->setAccessibleName(tr("Roofline"));
-        view->setAccessibleDescription(
-            tr("Operators by arithmetic intensity and achieved FLOP/s under the device's roofs"));
+        view->setAccessibleDescription(tr(
+            "Operators by arithmetic intensity and achieved FLOP/s under the device's roofs. M goes from one measured "
+            "fusion to the next."));
         column->addWidget(view, 1);
         column->addWidget(note);
 
@@ -123,22 +125,32 @@ struct RooflinePanel::Impl {
             marks->update();
             moves->update();
         };
-        view->mark_at = [this](QPointF at) { return marks->markAt(at); };
+        view->mark_at = [this](QPointF at) {
+            const int move = moves->moveAt(at);
+            return move >= 0 ? -2 - move : marks->markAt(at);
+        };
         QObject::connect(view, &RooflineView::resized, panel, [this] { placePlot(); });
         QObject::connect(view, &RooflineView::clicked, panel, [this](int mark) {
-            if (mark >= 0)
+            if (mark < -1)
+                session->pick({PickKind::Finding, moves->moves()[static_cast<std::size_t>(-2 - mark)].finding});
+            else if (mark >= 0)
                 session->pick({PickKind::Op, marks->marks()[static_cast<std::size_t>(mark)].row});
             else if (session->selection().pick.kind == PickKind::Op)
                 session->clear();
         });
         QObject::connect(view, &RooflineView::hovered, panel, [this](int mark, QPoint global) {
-            marks->setHovered(mark);
-            if (mark >= 0 && session->analysis())
+            marks->setHovered(std::max(mark, -1));
+            if (mark < -1 && session->analysis())
+                QToolTip::showText(
+                    global, moveTip(*session->analysis(), moves->moves()[static_cast<std::size_t>(-2 - mark)]), view);
+            else if (mark >= 0 && session->analysis())
                 QToolTip::showText(
                     global, markTip(*session->analysis(), marks->marks()[static_cast<std::size_t>(mark)].row), view);
             else
                 QToolTip::hideText();
         });
+
+        QObject::connect(view, &RooflineView::moveWanted, panel, [this](int by) { stepMoves(by); });
 
         empty = new EmptyNote(session, panel);
         stack = new QStackedLayout(panel);
@@ -191,7 +203,27 @@ struct RooflinePanel::Impl {
         marks->update();
     }
 
-    void showMoves() {
+    // By keys: from arrow to arrow, each with its words, for the eye and for screen readers.
+    void stepMoves(int by) const {
+        const auto count = static_cast<int>(moves->moves().size());
+        if (count == 0 || !session->analysis()) return;
+        int at = by > 0 ? -1 : count;
+        for (int i = 0; i < count; ++i)
+            if (session->selection().pick ==
+                Pick{PickKind::Finding, moves->moves()[static_cast<std::size_t>(i)].finding})
+                at = i;
+        at = (at + by + count) % count;
+        const RooflineMove move = moves->moves()[static_cast<std::size_t>(at)]; // picking may make new ones
+        session->pick({PickKind::Finding, move.finding});
+        const QString words = moveTip(*session->analysis(), move);
+        const QPointF end = chart->mapToScene(moves->endOf(at));
+        QToolTip::showText(view->mapToGlobal(view->mapFromScene(end)), words, view);
+        QTextDocument plain_words;
+        plain_words.setHtml(words);
+        view->setAccessibleDescription(plain_words.toPlainText());
+    }
+
+    void showMoves() const {
         const AnalysisPtr& analysis = session->analysis();
         moves->setMoves(analysis ? rooflineMoves(*analysis, session->measured()) : std::vector<RooflineMove>());
     }

@@ -83,7 +83,7 @@ void RooflineView::mouseMoveEvent(QMouseEvent* event) {
         return;
     }
     const int mark = mark_at ? mark_at(onChart(event->position())) : -1;
-    setCursor(mark >= 0 ? Qt::PointingHandCursor : Qt::ArrowCursor);
+    setCursor(mark != -1 ? Qt::PointingHandCursor : Qt::ArrowCursor);
     Q_EMIT hovered(mark, event->globalPosition().toPoint());
 }
 
@@ -117,6 +117,7 @@ void RooflineView::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Minus: zoom(1 / 0.7, middle); break;
     case Qt::Key_0:
     case Qt::Key_Home: reset(); break;
+    case Qt::Key_M: Q_EMIT moveWanted(event->modifiers() & Qt::ShiftModifier ? -1 : 1); break;
     case Qt::Key_Left: show(range_.translated(-range_.width() / 10, 0)); break;
     case Qt::Key_Right: show(range_.translated(range_.width() / 10, 0)); break;
     case Qt::Key_Up: show(range_.translated(0, range_.height() / 10)); break;

@@ -22,11 +22,13 @@ public:
     void reset();
 
     std::function<void(const QRectF&)> show_range; // called when it changes
-    std::function<int(QPointF)> mark_at;           // index of a mark, -1 = none; positions of the chart
+    // What is at a position of the chart: index of a mark, -2 - index of an arrow, -1 = nothing.
+    std::function<int(QPointF)> mark_at;
 
 Q_SIGNALS:
     void hovered(int mark, QPoint global);
     void clicked(int mark);
+    void moveWanted(int by); // the next arrow (1), the one before (-1)
     void resized();
 
 protected:

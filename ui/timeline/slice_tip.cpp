@@ -90,13 +90,28 @@ void addKernel(const Analysis& a, KernelId kernel, TipLines& lines) {
 
 } // namespace
 
-QString sliceTip(const Analysis& a, SliceId slice) {
+QString sliceTip(const Analysis& a, SliceId slice, const TimelineAfter* after) {
     if (!a.trace || !slice.valid() || slice.index() >= a.trace->slices.size()) return {};
     const TraceStore& trace = *a.trace;
     const std::size_t s = slice.index();
     TipLines lines;
+    const auto start = [&](std::int64_t t) { return text(formatDuration(static_cast<double>(t - trace.begin))); };
+    if (const FusedPlace* place = after == nullptr ? nullptr : after->placeOf(a, slice)) {
+        const Finding& finding = a.findings[place->finding];
+        lines.add(tr("Duration"), tr("%1 here, %2 measured alone")
+                                      .arg(text(formatDuration(static_cast<double>(place->end - place->begin))),
+                                           text(formatDuration(place->fused_ns))));
+        lines.add(tr("Unfused"),
+                  text(formatDuration(static_cast<double>(place->recorded_end - place->recorded_begin))));
+        lines.add(tr("Start"), tr("%1, recorded at %2").arg(start(place->begin), start(place->recorded_begin)));
+        lines.add(tr("Direction"), place->backward ? tr("backward") : tr("forward"));
+        lines.add(tr("In place of"), tipText(telltaleKernelName(trace.nameOf(slice))));
+        return lines.under(tr("%1, fused").arg(tipText(catalogEntry(finding.pattern).title)));
+    }
     lines.add(tr("Duration"), text(formatDuration(static_cast<double>(trace.slices.dur[s]))));
-    lines.add(tr("Start"), text(formatDuration(static_cast<double>(trace.slices.ts[s] - trace.begin))));
+    const std::int64_t shown = shownSpan(a, after, slice).first, recorded = trace.slices.ts[s];
+    lines.add(tr("Start"),
+              shown == recorded ? start(recorded) : tr("%1, recorded at %2").arg(start(shown), start(recorded)));
     const Category category = trace.slices.category[s];
     const std::uint32_t row = trace.slices.detail[s];
     if (category == Category::Kernel && row < trace.kernels.size()) {
@@ -116,16 +131,18 @@ QString sliceTip(const Analysis& a, SliceId slice) {
     return lines.under(brief, brief == whole ? QString() : whole);
 }
 
-RangeFacts factsOfRange(const Analysis& a, std::int64_t t0, std::int64_t t1) {
+RangeFacts factsOfRange(const Analysis& a, std::int64_t t0, std::int64_t t1, const TimelineAfter* after) {
     RangeFacts facts;
     if (t1 <= t0) return facts;
     facts.span_ns = static_cast<double>(t1 - t0);
     if (!a.trace) return facts;
     const TraceStore& trace = *a.trace;
     constexpr std::ptrdiff_t kBack = 64; // work that began before the range: streams hold only few at a time
+    const std::int64_t recorded = after == nullptr ? t0 : after->gpu.back(t0);
     const auto from = [&](const std::vector<SliceId>& rows) {
-        const auto first = std::lower_bound(
-            rows.begin(), rows.end(), t0, [&](SliceId id, std::int64_t t) { return trace.slices.ts[id.index()] < t; });
+        const auto first = std::lower_bound(rows.begin(), rows.end(), recorded, [&](SliceId id, std::int64_t t) {
+            return trace.slices.ts[id.index()] < t;
+        });
         return first - std::min(kBack, first - rows.begin());
     };
     auto kernel = from(trace.kernels.slice), copy = from(trace.copies.slice);
@@ -136,7 +153,11 @@ RangeFacts factsOfRange(const Analysis& a, std::int64_t t0, std::int64_t t1) {
         const bool take_kernel =
             has_kernel && (!has_copy || trace.slices.ts[kernel->index()] <= trace.slices.ts[copy->index()]);
         const SliceId slice = take_kernel ? *kernel++ : *copy++;
-        const std::int64_t begin = trace.slices.ts[slice.index()], end = trace.endOf(slice);
+        const auto [begin, end] = shownSpan(a, after, slice);
+        if (after != nullptr) { // a fused kernel counts once, where it is
+            const FusedPlace* place = after->placeOf(a, slice);
+            if (place != nullptr && place->recorded_begin != trace.slices.ts[slice.index()]) continue;
+        }
         if (begin >= t1) break;
         if (end <= t0) continue;
         if (take_kernel) ++facts.kernels;

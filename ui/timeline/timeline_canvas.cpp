@@ -34,8 +34,9 @@ TimelineCanvas::TimelineCanvas(TimelineState* state, QWidget* parent) : QWidget(
     });
     setObjectName(QStringLiteral("timelineCanvas"));
     setAccessibleName(tr("Kernel timeline"));
-    setAccessibleDescription(
-        tr("CPU threads above, GPU streams below. W and S zoom, A and D move, F shows the selection."));
+    setAccessibleDescription(tr(
+        "CPU threads above, GPU streams below. W and S zoom, A and D move, F shows the selection, T shows the step as "
+        "recorded or after fusing."));
     setFocusPolicy(Qt::WheelFocus);
     setMouseTracking(true);
     setAttribute(Qt::WA_OpaquePaintEvent);
@@ -65,7 +66,7 @@ const DrawList& TimelineCanvas::picture() {
                                         : std::vector<TimelineFused>();
         fused_dirty_ = false;
         list_ = state_->hasTrace() ? drawTimeline(*state_->analysis(), state_->layout(), state_->view(),
-                                                  state_->session()->selection(), fused_)
+                                                  state_->session()->selection(), fused_, state_->after())
                                    : DrawList{};
         list_dirty_ = false;
     }
@@ -118,7 +119,7 @@ void TimelineCanvas::paintMarkedRange(QPainter& painter) {
     painter.fillRect(QRectF(x0, 0, x1 - x0, height()), veil);
     painter.fillRect(QRectF(std::floor(x0), 0, 1, height()), accent);
     painter.fillRect(QRectF(std::floor(x1), 0, 1, height()), accent);
-    const RangeFacts facts = factsOfRange(*state_->analysis(), t0, t1);
+    const RangeFacts facts = factsOfRange(*state_->analysis(), t0, t1, state_->after());
     const QString kernels = facts.kernels == 1
                                 ? tr("1 kernel")
                                 : tr("%1 kernels").arg(text(formatCount(static_cast<std::int64_t>(facts.kernels))));
@@ -150,8 +151,9 @@ double TimelineCanvas::focusX() const {
 }
 
 SliceId TimelineCanvas::sliceUnder(QPointF at) const {
-    return state_->hasTrace() ? sliceAt(*state_->analysis(), state_->layout(), state_->view(), at.x(), at.y())
-                              : SliceId{};
+    return state_->hasTrace()
+               ? sliceAt(*state_->analysis(), state_->layout(), state_->view(), at.x(), at.y(), state_->after())
+               : SliceId{};
 }
 
 bool TimelineCanvas::event(QEvent* event) {
@@ -255,8 +257,8 @@ void TimelineCanvas::mouseReleaseEvent(QMouseEvent* event) {
 void TimelineCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
     const SliceId slice = sliceUnder(event->position());
     if (!slice.valid()) return;
-    const TraceStore& trace = *state_->analysis()->trace;
-    state_->showSpan(trace.slices.ts[slice.index()], trace.endOf(slice), true);
+    const auto [begin, end] = shownSpan(*state_->analysis(), state_->after(), slice);
+    state_->showSpan(begin, end, true);
 }
 
 void TimelineCanvas::leaveEvent(QEvent*) {
@@ -269,7 +271,7 @@ void TimelineCanvas::leaveEvent(QEvent*) {
 
 void TimelineCanvas::showTip() {
     if (!tip_slice_.valid() || drag_ != Drag::None || !state_->hasTrace() || !underMouse()) return;
-    QToolTip::showText(tip_at_, sliceTip(*state_->analysis(), tip_slice_), this);
+    QToolTip::showText(tip_at_, sliceTip(*state_->analysis(), tip_slice_, state_->after()), this);
 }
 
 void TimelineCanvas::keyPressEvent(QKeyEvent* event) {
@@ -315,7 +317,8 @@ void TimelineCanvas::contextMenuEvent(QContextMenuEvent* event) {
     if (slice.valid()) {
         const AnalysisPtr analysis = state_->analysis();
         menu.addAction(tr("&Zoom to this"), this, [this, analysis, slice] {
-            state_->showSpan(analysis->trace->slices.ts[slice.index()], analysis->trace->endOf(slice), true);
+            const auto [begin, end] = shownSpan(*analysis, state_->after(), slice);
+            state_->showSpan(begin, end, true);
         });
         menu.addAction(tr("&Copy name"), this,
                        [analysis, slice] { QApplication::clipboard()->setText(text(analysis->trace->nameOf(slice))); });
@@ -336,6 +339,12 @@ void TimelineCanvas::contextMenuEvent(QContextMenuEvent* event) {
     all->setCheckable(true);
     all->setChecked(state_->allDepths());
     connect(all, &QAction::toggled, state_, &TimelineState::setAllDepths);
+    if (state_->canShowAfter()) {
+        QAction* after = menu.addAction(tr("&After fusing"));
+        after->setCheckable(true);
+        after->setChecked(state_->after() != nullptr);
+        connect(after, &QAction::toggled, state_, &TimelineState::setAfter);
+    }
     menu.exec(event->globalPos());
 }
 

@@ -14,6 +14,7 @@
 #include <QScrollBar>
 #include <QSignalBlocker>
 #include <QStackedLayout>
+#include <QToolButton>
 
 #include <cmath>
 
@@ -25,7 +26,22 @@ struct TimelinePanel::Impl {
     TimelineCanvas* canvas = nullptr;
     QScrollBar* bar = nullptr;
     QStackedLayout* stack = nullptr;
+    QAction* after = nullptr;
+    QToolButton* after_button = nullptr;
 
+    void syncAfter() const {
+        const QSignalBlocker quiet(after);
+        after->setEnabled(state->canShowAfter());
+        after->setChecked(state->after() != nullptr);
+        after_button->setVisible(state->canShowAfter());
+        after_button->setChecked(after->isChecked());
+        QStringList words = {tr("Later work moved up by what was measured, or all as recorded (T)")};
+        if (const TimelineAfter* shown = state->after()) {
+            words << text(afterText(*shown));
+            if (const std::string held = afterHeldText(*shown); !held.empty()) words << text(held);
+        }
+        after->setToolTip(words.join(QChar(u'\n')));
+    }
     void syncBar() const {
         const QSignalBlocker quiet(bar);
         bar->setRange(0, static_cast<int>(std::ceil(state->maxScroll())));
@@ -67,6 +83,14 @@ TimelinePanel::TimelinePanel(Session* session, QWidget* parent) : QWidget(parent
     span->setContentsMargins(8, 0, 8, 0);
     span->setFont(uiFont(11));
     grid->addWidget(span, 1, 0);
+    impl_->after = new QAction(tr("&After fusing"), this);
+    impl_->after->setCheckable(true);
+    impl_->after->setShortcut(QKeySequence(tr("T")));
+    impl_->after_button = new QToolButton(rows);
+    impl_->after_button->setDefaultAction(impl_->after);
+    impl_->after_button->setToolButtonStyle(Qt::ToolButtonTextOnly);
+    impl_->after_button->setFocusPolicy(Qt::TabFocus);
+    grid->addWidget(impl_->after_button, 0, 0, Qt::AlignCenter);
     grid->addWidget(minimap, 0, 1);
     grid->addWidget(ruler, 1, 1);
     grid->addWidget(labels, 2, 0);
@@ -94,10 +118,13 @@ TimelinePanel::TimelinePanel(Session* session, QWidget* parent) : QWidget(parent
             tr("%1 in sight").arg(text(formatDuration(static_cast<double>(impl_->state->t1() - impl_->state->t0())))));
         Q_EMIT rangeChanged();
     });
+    connect(impl_->after, &QAction::toggled, impl_->state, &TimelineState::setAfter);
+    connect(impl_->state, &TimelineState::afterChanged, this, [this] { impl_->syncAfter(); });
     connect(impl_->canvas, &TimelineCanvas::hovered, ruler, &RulerStrip::showAt);
     connect(session, &Session::analysisChanged, this, [this] { impl_->load(); });
     connect(session, &Session::selectionChanged, this, [this] { impl_->follow(); });
     impl_->load();
+    impl_->syncAfter();
 }
 
 TimelinePanel::~TimelinePanel() = default;
@@ -106,6 +133,7 @@ std::pair<std::int64_t, std::int64_t> TimelinePanel::range() const { return {imp
 void TimelinePanel::setRange(std::int64_t t0, std::int64_t t1) { impl_->state->setRange(t0, t1); }
 void TimelinePanel::showStep() { impl_->state->showStep(); }
 void TimelinePanel::showAll() { impl_->state->showAll(); }
+QAction* TimelinePanel::afterAction() const { return impl_->after; }
 
 void TimelinePanel::zoomToSelection() {
     std::int64_t begin = 0, end = 0;

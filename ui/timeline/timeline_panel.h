@@ -4,6 +4,7 @@
 
 #include "ui/base/session.h"
 
+#include <QAction>
 #include <QWidget>
 
 #include <cstdint>
@@ -23,6 +24,8 @@ public:
     void showStep();                                                   // the analysed step
     void showAll();
     void zoomToSelection();
+    // Checkable: later work moved up by what was measured, or all as recorded. Enabled once something is measured.
+    [[nodiscard]] QAction* afterAction() const;
 
 Q_SIGNALS:
     void rangeChanged();

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/timeline/timeline_state.h"
 
+#include "core/measured/after.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
 
 namespace fusescope {
 namespace {
@@ -15,7 +18,28 @@ double spanOf(std::int64_t from, std::int64_t to) noexcept {
 }
 } // namespace
 
-TimelineState::TimelineState(Session* session, QObject* parent) : QObject(parent), session_(session) {}
+TimelineState::TimelineState(Session* session, QObject* parent) : QObject(parent), session_(session) {
+    connect(session_, &Session::measuredChanged, this, &TimelineState::refreshAfter);
+    connect(session_, &Session::selectionChanged, this, [this] {
+        if (!session_->measured().empty()) refreshAfter();
+    });
+}
+
+void TimelineState::refreshAfter() {
+    const bool was = after_.has_value();
+    after_ = hasTrace() ? timelineAfter(*analysis(), session_->measured(), session_->selection())
+                        : std::optional<TimelineAfter>();
+    if (!was && !after_) return;
+    Q_EMIT afterChanged();
+    Q_EMIT changed();
+}
+
+void TimelineState::setAfter(bool on) {
+    if (on == wants_after_) return;
+    wants_after_ = on;
+    Q_EMIT afterChanged();
+    Q_EMIT changed();
+}
 
 TimelineView TimelineState::view() const {
     TimelineView v;
@@ -43,6 +67,7 @@ void TimelineState::load() {
     options_ = {};
     scroll_ = 0;
     layout_ = {};
+    refreshAfter();
     if (hasTrace()) {
         arrange();
         showStep();
@@ -229,8 +254,7 @@ bool TimelineState::selectedSpan(std::int64_t& begin, std::int64_t& end, TrackId
     const TraceStore& trace = *analysis()->trace;
     const SelectionSets& selection = session_->selection();
     const auto take = [&](SliceId slice) {
-        begin = trace.slices.ts[slice.index()];
-        end = trace.endOf(slice);
+        std::tie(begin, end) = shownSpan(*analysis(), after(), slice);
         track = trace.slices.track[slice.index()];
     };
     if (selection.slice.valid() && selection.slice.index() < trace.slices.size()) {
@@ -243,8 +267,9 @@ bool TimelineState::selectedSpan(std::int64_t& begin, std::int64_t& end, TrackId
             if (kernel.index() >= trace.kernels.size()) continue;
             const SliceId slice = trace.kernels.slice[kernel.index()];
             if (!any) take(slice);
-            begin = std::min(begin, trace.slices.ts[slice.index()]);
-            end = std::max(end, trace.endOf(slice));
+            const auto [from, to] = shownSpan(*analysis(), after(), slice);
+            begin = std::min(begin, from);
+            end = std::max(end, to);
             any = true;
         }
         return any;
@@ -267,8 +292,9 @@ bool TimelineState::selectionInSight() const {
     const TraceStore& trace = *analysis()->trace;
     const SelectionSets& selection = session_->selection();
     const auto meets = [&](SliceId slice) {
-        return slice.valid() && slice.index() < trace.slices.size() && trace.slices.ts[slice.index()] <= t1_ &&
-               trace.endOf(slice) >= t0_;
+        if (!slice.valid() || slice.index() >= trace.slices.size()) return false;
+        const auto [begin, end] = shownSpan(*analysis(), after(), slice);
+        return begin <= t1_ && end >= t0_;
     };
     if (selection.slice.valid()) return meets(selection.slice);
     return std::any_of(selection.kernels.begin(), selection.kernels.end(), [&](KernelId kernel) {

@@ -9,6 +9,7 @@
 #include <QObject>
 
 #include <cstdint>
+#include <optional>
 
 namespace fusescope {
 
@@ -48,11 +49,19 @@ public:
     bool selectedSpan(std::int64_t& begin, std::int64_t& end, TrackId& track) const;
     [[nodiscard]] bool selectionInSight() const;
 
+    // The step with what was measured in it. Shown from the first result on that saves something: whoever fuses wants
+    // to see the step get shorter; until the user says otherwise. Times in sight are then shown times.
+    [[nodiscard]] bool canShowAfter() const { return after_.has_value(); }
+    [[nodiscard]] const TimelineAfter* after() const { return after_ && wants_after_ ? &*after_ : nullptr; } // shown
+    void setAfter(bool on);
+
 Q_SIGNALS:
     void changed(); // anything that needs painting anew
     void rangeChanged();
+    void afterChanged(); // another one, or shown or not
 
 private:
+    void refreshAfter();
     void arrange(); // rows that fit the height, until the user has chosen
     void relayout();
     void showGpuRows();
@@ -62,6 +71,8 @@ private:
     TimelineOptions options_;
     std::int64_t t0_ = 0, t1_ = 1;
     double width_ = 800, height_ = 200, scroll_ = 0;
+    std::optional<TimelineAfter> after_;
+    bool wants_after_ = true;
     bool touched_ = false, all_depths_ = false; // touched: the user collapsed, expanded or scrolled
 };
 

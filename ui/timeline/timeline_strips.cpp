@@ -38,6 +38,7 @@ MinimapStrip::MinimapStrip(TimelineState* state, QWidget* parent) : QWidget(pare
     };
     connect(state_->session(), &Session::analysisChanged, this, refresh);
     connect(state_->session(), &Session::themeChanged, this, refresh);
+    connect(state_, &TimelineState::afterChanged, this, refresh);
     connect(state_, &TimelineState::changed, this, qOverload<>(&QWidget::update));
 }
 
@@ -80,7 +81,7 @@ void MinimapStrip::paintEvent(QPaintEvent*) {
         pixels_.setDevicePixelRatio(ratio);
         pixels_.fill(Qt::transparent);
         QPainter inner(&pixels_);
-        paintDrawList(inner, drawMinimap(*state_->analysis(), width(), height()), theme);
+        paintDrawList(inner, drawMinimap(*state_->analysis(), width(), height(), state_->after()), theme);
         dirty_ = false;
     }
     painter.drawPixmap(0, 0, pixels_);

@@ -197,6 +197,94 @@ TEST(GraphDraw, SelectionDimsTheRest) {
     EXPECT_EQ(mlp->emphasis, Emphasis::Dimmed);
 }
 
+// Every instance of a finding as measured: forward and backward.
+std::vector<TimelineFused> measured(const Scene& s, Pattern pattern, double forward_ns, double backward_ns) {
+    std::vector<TimelineFused> out;
+    for (std::uint32_t f = 0; f < s.analysis.findings.size(); ++f)
+        for (std::uint32_t i = 0; i < s.analysis.findings[f].instances.size(); ++i)
+            if (s.analysis.findings[f].pattern == pattern) out.push_back({f, i, forward_ns, backward_ns});
+    return out;
+}
+
+TEST(GraphDraw, MeasuredInstancesOfAFoldShareOneLabel) {
+    Scene s = scene(); // four layers, one drawn
+    for (Finding& f : s.analysis.findings)
+        for (Instance& i : f.instances)
+            if (f.pattern == Pattern::SwiGlu) {
+                i.forward_ns = 120'000;
+                i.backward_ns = 200'000;
+            }
+    const std::vector<TimelineFused> fused = measured(s, Pattern::SwiGlu, 66'000, 84'000);
+    ASSERT_EQ(fused.size(), 4u);
+    const std::vector<FusedGroup> groups = fusedGroups(s.analysis, s.visible, fused);
+    ASSERT_EQ(groups.size(), 1u);
+    EXPECT_EQ(groups[0].instances, 4u);
+    EXPECT_EQ(groups[0].boxes.size(), 1u); // the closed MLP
+    EXPECT_DOUBLE_EQ(groups[0].fused_ns, 150'000);
+    EXPECT_DOUBLE_EQ(groups[0].unfused_ns, 320'000);
+    const std::string words = fusedText(s.analysis, groups[0]);
+    EXPECT_EQ(words, "swiglu fused 150 µs (was 320 µs) ×4");
+
+    const DrawList before = drawGraph(s.analysis, s.visible, s.layout, {});
+    const DrawList list = drawGraph(s.analysis, s.visible, s.layout, {}, fused);
+    EXPECT_EQ(boxOf(before, s, "mlp")->stroke, ColourRole::Flagged);
+    EXPECT_EQ(boxOf(list, s, "mlp")->stroke, ColourRole::Good);
+    EXPECT_TRUE(says(list, words));
+    EXPECT_FALSE(says(before, " fused "));
+    const std::string& title = catalogEntry(Pattern::SwiGlu).title;
+    const auto badge = [&](const DrawList& l) {
+        return std::any_of(l.texts.begin(), l.texts.end(), [&](const DrawText& t) { return t.text == title; });
+    };
+    EXPECT_TRUE(badge(before));
+    EXPECT_FALSE(badge(list)); // no longer worth fusing
+    EXPECT_EQ(testing::xmlProblem(svgText(list, Theme::Dark)), "");
+}
+
+TEST(GraphDraw, OnlyMeasuredDirectionsCount) {
+    Scene s = scene();
+    const std::vector<TimelineFused> fused = measured(s, Pattern::SwiGlu, 66'000, -1);
+    const std::vector<FusedGroup> groups = fusedGroups(s.analysis, s.visible, fused);
+    ASSERT_EQ(groups.size(), 1u);
+    EXPECT_DOUBLE_EQ(groups[0].fused_ns, 66'000);
+    for (const Finding& f : s.analysis.findings)
+        if (f.pattern == Pattern::SwiGlu) {
+            EXPECT_DOUBLE_EQ(groups[0].unfused_ns, f.instances[0].forward_ns);
+        }
+}
+
+TEST(GraphDraw, AMeasuredGroupOfBoxesHasOneOutline) {
+    const Scene s = scene();
+    const std::vector<TimelineFused> fused = measured(s, Pattern::AddRmsNorm, 30'000, 60'000);
+    const std::vector<FusedGroup> groups = fusedGroups(s.analysis, s.visible, fused);
+    ASSERT_EQ(groups.size(), 1u);
+    ASSERT_EQ(groups[0].boxes.size(), 2u); // the addition and the norm behind it
+    const DrawList list = drawGraph(s.analysis, s.visible, s.layout, {}, fused);
+    std::size_t outlines = 0;
+    for (const DrawRect& r : list.rects) {
+        if (r.filled || r.stroke != ColourRole::Good) continue;
+        ++outlines;
+        for (std::size_t i = 0; i < s.layout.boxes.size(); ++i) {
+            const LayoutRect& box = s.layout.boxes[i];
+            const bool own =
+                std::binary_search(groups[0].boxes.begin(), groups[0].boxes.end(), static_cast<std::int32_t>(i));
+            EXPECT_EQ(overlap({r.x, r.y, r.width, r.height}, box), own) << s.visible.nodes[i].title;
+        }
+    }
+    EXPECT_EQ(outlines, 1u);
+}
+
+TEST(GraphDraw, MeasuredOfNothingIsSurvived) {
+    Scene s = scene();
+    const std::vector<TimelineFused> wrong = {{999, 0, 1, 1}, {0, 999, 1, 1}, {0, 0, -1, -1}};
+    EXPECT_EQ(testing::xmlProblem(svgText(drawGraph(s.analysis, s.visible, s.layout, {}, wrong), Theme::Dark)), "");
+    s.layout.boxes.resize(1);
+    EXPECT_EQ(
+        testing::xmlProblem(svgText(
+            drawGraph(s.analysis, s.visible, s.layout, {}, measured(s, Pattern::AddRmsNorm, 1000, 1000)), Theme::Dark)),
+        "");
+    EXPECT_TRUE(fusedGroups({}, s.visible, wrong).empty());
+}
+
 TEST(GraphDraw, WellFormedAndWithinItsSize) {
     const Scene s = scene();
     const DrawList list = drawGraph(s.analysis, s.visible, s.layout, {});

@@ -213,6 +213,8 @@ TEST(Moves, FromTheRegionAsRunToItsFusedForm) {
     EXPECT_DOUBLE_EQ(moves[0].flops_now, 2e12); // 600e6 in 300 us
     EXPECT_DOUBLE_EQ(moves[0].ai_fused, 2);
     EXPECT_DOUBLE_EQ(moves[0].flops_fused, 6e12); // 480e6 in 80 us
+    EXPECT_DOUBLE_EQ(moves[0].now_ns, 300'000);
+    EXPECT_DOUBLE_EQ(moves[0].fused_ns, 80'000);
     // The forward alone: without the backward's part.
     i.fused_backward.flops = 320e6;
     i.fused_backward.bytes_read = 160e6;

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the step goes once measured fusions are in it, for the timeline.
+#pragma once
+
+#include "core/draw/timeline_draw.h"
+#include "core/measured/measured.h"
+
+#include <optional>
+
+namespace fusescope {
+
+// With the measured instances of the plan, and those of selected findings that share no kernel with them. None when
+// none of them saves anything, without a trace, and when findings are of another GPU than the trace.
+[[nodiscard]] std::optional<TimelineAfter> timelineAfter(const Analysis& analysis, const MeasuredSet& set,
+                                                         const SelectionSets& selection);
+
+} // namespace fusescope

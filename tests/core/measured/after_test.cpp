@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// A step of a few kernels, times in us; every expected number is worked out by hand beside it.
+#include "core/measured/after.h"
+#include "tests/core/link/toy_trace.h"
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+
+namespace fusescope {
+namespace {
+
+constexpr std::int64_t kUs = 1000;
+
+// Kernels in order, each launched at a time of its own. Kernels 1 and 2 are the region.
+struct Toy {
+    test::ToyTrace trace;
+    Analysis a;
+    std::uint32_t correlation = 0;
+
+    Toy() { trace.annotation(trace.main(), "ProfilerStep#1", 1000 * kUs, 1000 * kUs); }
+    void kernel(std::int64_t begin, std::int64_t end, std::int64_t launch) {
+        ++correlation;
+        trace.launch(trace.main(), (1000 + launch) * kUs, correlation);
+        trace.kernel((1000 + begin) * kUs, (end - begin) * kUs, correlation);
+    }
+    void wait(std::int64_t begin, std::int64_t end) {
+        CompleteEvent event;
+        event.category = Category::CudaRuntime;
+        event.name = "cudaDeviceSynchronize";
+        event.track = trace.main();
+        event.ts = (1000 + begin) * kUs;
+        event.dur = (end - begin) * kUs;
+        trace.builder().add(event);
+    }
+    // The region's kernels, what they took alone, what the fused one takes.
+    const Analysis& finish(std::int64_t step_end, std::initializer_list<std::size_t> region, double idle_us = 0) {
+        a.trace = trace.finish();
+        a.step = 0;
+        a.device.name = "NVIDIA H200";
+        a.device.source = DeviceSource::Trace;
+        StepStats stats;
+        stats.begin = a.trace->slices.ts[a.trace->kernels.slice[0].index()];
+        stats.end = (1000 + step_end) * kUs;
+        stats.wall_ns = static_cast<double>(stats.end - stats.begin);
+        a.steps = {stats};
+        Progress progress;
+        a.link = linkTrace(*a.trace, nullptr, progress);
+        Finding f;
+        f.id = "rms_norm";
+        f.pattern = Pattern::RmsNorm;
+        Instance i;
+        i.pattern = Pattern::RmsNorm;
+        i.geometry.dtype = DType::BFloat16;
+        i.geometry.rows = 64;
+        for (const std::size_t k : region) {
+            i.forward.emplace_back(k);
+            i.forward_ns += static_cast<double>(a.trace->slices.dur[a.trace->kernels.slice[k].index()]);
+        }
+        i.idle_ns = idle_us * kUs;
+        f.instances = {i};
+        a.findings = {f};
+        PlanPart part;
+        part.finding = f.id;
+        part.instances = {0};
+        a.plan.parts = {part};
+        a.plan.findings = {f.id};
+        return a;
+    }
+};
+
+MeasuredSet measured(const Analysis& a, double before_us, double after_us) {
+    MeasuredResult m;
+    m.finding = a.findings[0].id;
+    m.instance_class = instanceClasses(a, a.findings[0])[0].name;
+    m.result.device = "NVIDIA H200";
+    m.result.on_gpu = true;
+    Comparison c;
+    c.direction = "forward";
+    c.has_fused = true;
+    c.baseline.us = {before_us, before_us, before_us};
+    c.fused.us = {after_us, after_us, after_us};
+    m.result.directions = {c};
+    MeasuredSet set;
+    set.set(std::move(m));
+    return set;
+}
+
+// In us of the toy.
+double at(const TimeMap& map, double us) {
+    return static_cast<double>(map.at(1000 * kUs + static_cast<std::int64_t>(us * kUs))) / kUs - 1000;
+}
+
+TEST(After, LaterWorkMovesUpByWhatIsSaved) {
+    Toy toy; // all launched long before
+    toy.kernel(100, 120, 10);
+    toy.kernel(120, 150, 12);
+    toy.kernel(151, 171, 14);
+    toy.kernel(172, 200, 16);
+    const Analysis& a = toy.finish(200, {1, 2});
+    // 50 unfused, 20 fused: 30 are saved.
+    const auto after = timelineAfter(a, measured(a, 50, 20), {});
+    ASSERT_TRUE(after);
+    EXPECT_DOUBLE_EQ(after->measured_ns, 30 * kUs);
+    EXPECT_DOUBLE_EQ(after->savedNs(), 30 * kUs);
+    EXPECT_EQ(after->end, (1000 + 170) * kUs);
+    EXPECT_DOUBLE_EQ(at(after->gpu, 100), 100);
+    EXPECT_DOUBLE_EQ(at(after->gpu, 120), 120);
+    EXPECT_DOUBLE_EQ(at(after->gpu, 150), 140); // 20 instead of 30
+    EXPECT_DOUBLE_EQ(at(after->gpu, 171), 141); // nothing instead of 20
+    EXPECT_DOUBLE_EQ(at(after->gpu, 172), 142);
+    EXPECT_DOUBLE_EQ(static_cast<double>(after->gpu.endAt(1200 * kUs)), 1170 * kUs);
+    EXPECT_DOUBLE_EQ(at(after->gpu, 200), 200); // the next step stays
+    EXPECT_DOUBLE_EQ(at(after->cpu, 16), 14);   // one launch instead of two, 2 apart
+    ASSERT_EQ(after->places.size(), 1u);
+    EXPECT_EQ(after->places[0].begin, 1120 * kUs);
+    EXPECT_EQ(after->places[0].end, 1140 * kUs);
+    EXPECT_EQ(after->places[0].recorded_end, 1171 * kUs);
+    ASSERT_EQ(after->removed.size(), 2u);
+    EXPECT_TRUE(after->replaces(a.trace->kernels.slice[2]));
+    EXPECT_FALSE(after->replaces(a.trace->kernels.slice[3]));
+    EXPECT_EQ(after->placeOf(a, a.trace->kernels.slice[2]), &after->places[0]);
+    EXPECT_EQ(after->placeOf(a, a.trace->kernels.slice[3]), nullptr);
+    EXPECT_EQ(afterText(*after), "step 100 µs → 70.0 µs as measured");
+    EXPECT_EQ(afterHeldText(*after), "");
+}
+
+TEST(After, NothingStartsBeforeItsLaunch) {
+    Toy toy;
+    toy.kernel(100, 120, 95); // the quickest start: 5 after its launch
+    toy.kernel(120, 150, 100);
+    toy.kernel(150, 170, 102);
+    toy.kernel(170, 200, 155); // launched 2 earlier, not before 158: 12 earlier at most
+    toy.kernel(200, 220, 157);
+    const Analysis& a = toy.finish(220, {1, 2});
+    const auto after = timelineAfter(a, measured(a, 50, 20), {});
+    ASSERT_TRUE(after);
+    EXPECT_DOUBLE_EQ(at(after->gpu, 170), 158);
+    EXPECT_DOUBLE_EQ(at(after->gpu, 200), 188);
+    EXPECT_DOUBLE_EQ(after->savedNs(), 12 * kUs);
+    EXPECT_EQ(afterHeldText(*after).substr(0, 12), "12.0 µs of "); // of the measured 30
+}
+
+TEST(After, LaunchesThatGoMakeRoomForLaterOnes) {
+    Toy toy;
+    toy.kernel(100, 120, 95);
+    toy.kernel(120, 150, 100);
+    toy.kernel(150, 170, 110);
+    toy.kernel(170, 200, 155);
+    const Analysis& a = toy.finish(200, {1, 2});
+    const auto after = timelineAfter(a, measured(a, 50, 20), {});
+    ASSERT_TRUE(after);
+    EXPECT_DOUBLE_EQ(at(after->cpu, 100), 100);
+    EXPECT_DOUBLE_EQ(at(after->cpu, 155), 145); // 10 between the region's launches
+    EXPECT_DOUBLE_EQ(at(after->gpu, 170), 150); // 145 + 5
+}
+
+TEST(After, OtherLaunchesBetweenStay) {
+    Toy toy;
+    toy.kernel(100, 120, 95);
+    toy.kernel(120, 150, 100);
+    toy.kernel(150, 155, 104); // foreign: the CPU still does what it did around it
+    toy.kernel(155, 170, 110);
+    toy.kernel(170, 200, 160);
+    const Analysis& a = toy.finish(200, {1, 3});
+    const auto after = timelineAfter(a, measured(a, 45, 20), {});
+    ASSERT_TRUE(after);
+    EXPECT_DOUBLE_EQ(at(after->cpu, 160), 160);
+    EXPECT_DOUBLE_EQ(at(after->gpu, 170), 165);
+}
+
+TEST(After, WhereARegionWaitsForLaunchesTheyMoveToo) {
+    Toy toy; // each kernel starts 5 after its launch, and the GPU waits between
+    toy.kernel(100, 110, 95);
+    toy.kernel(130, 140, 125);
+    toy.kernel(160, 170, 155);
+    toy.kernel(190, 200, 185);
+    // 20 of kernels, 20 of waiting between them; fused 12 from launch to end: 28 saved.
+    const Analysis& a = toy.finish(200, {1, 2}, 20);
+    const auto after = timelineAfter(a, measured(a, 60, 12), {});
+    ASSERT_TRUE(after);
+    EXPECT_DOUBLE_EQ(at(after->gpu, 130), 130);
+    EXPECT_EQ(after->places[0].end, 1142 * kUs); // 130 + 12
+    EXPECT_DOUBLE_EQ(at(after->cpu, 185), 155);  // 30 between its launches
+    EXPECT_DOUBLE_EQ(at(after->gpu, 190), 162);
+    EXPECT_DOUBLE_EQ(after->savedNs(), 28 * kUs);
+}
+
+TEST(After, AWaitForTheGpuEndsEarlier) {
+    Toy toy;
+    toy.kernel(100, 120, 95);
+    toy.kernel(120, 150, 100);
+    toy.kernel(150, 170, 102);
+    toy.wait(104, 172); // until 2 after the last kernel
+    toy.kernel(190, 220, 180);
+    const Analysis& a = toy.finish(220, {1, 2});
+    const auto after = timelineAfter(a, measured(a, 50, 20), {});
+    ASSERT_TRUE(after);
+    EXPECT_DOUBLE_EQ(at(after->cpu, 172), 142);
+    EXPECT_DOUBLE_EQ(at(after->cpu, 180), 150);
+    EXPECT_DOUBLE_EQ(at(after->gpu, 190), 160);
+    EXPECT_DOUBLE_EQ(after->savedNs(), 30 * kUs);
+}
+
+TEST(After, AFusedKernelLongerThanTheFirstPushes) {
+    Toy toy;
+    toy.kernel(100, 120, 10);
+    toy.kernel(120, 125, 12);
+    toy.kernel(125, 145, 14); // foreign, between the region's
+    toy.kernel(145, 200, 16);
+    toy.kernel(200, 210, 18);
+    const Analysis& a = toy.finish(210, {1, 3});
+    // 60 unfused, 25 fused: 35 saved. The first takes 25 instead of 5.
+    const auto after = timelineAfter(a, measured(a, 60, 25), {});
+    ASSERT_TRUE(after);
+    EXPECT_DOUBLE_EQ(at(after->gpu, 125), 145);
+    EXPECT_DOUBLE_EQ(at(after->gpu, 145), 165);
+    EXPECT_DOUBLE_EQ(at(after->gpu, 200), 165);
+    EXPECT_DOUBLE_EQ(after->savedNs(), 35 * kUs);
+}
+
+TEST(After, OtherStreamsKeepTheirLength) {
+    Toy toy;
+    toy.kernel(100, 120, 10);
+    toy.kernel(120, 150, 12);
+    toy.kernel(150, 200, 14);
+    toy.kernel(200, 210, 16);
+    // Beside the region's second kernel, for 40 of its 50.
+    const TrackId other = toy.trace.builder().track(TrackKind::GpuStream, 0, 8, 0, 8);
+    CompleteEvent event;
+    event.category = Category::GpuMemcpy;
+    event.name = "Memcpy";
+    event.track = other;
+    event.ts = 1160 * kUs;
+    event.dur = 40 * kUs;
+    toy.trace.builder().add(event, CopyDetail{});
+    const Analysis& a = toy.finish(210, {1, 2});
+    const auto after = timelineAfter(a, measured(a, 80, 20), {});
+    ASSERT_TRUE(after);
+    EXPECT_DOUBLE_EQ(at(after->gpu, 200) - at(after->gpu, 160), 40);
+    EXPECT_DOUBLE_EQ(after->savedNs(), 20 * kUs); // 10 of the first, 10 of the second
+}
+
+TEST(After, WithoutASavingThereIsNone) {
+    Toy toy;
+    toy.kernel(100, 120, 10);
+    toy.kernel(120, 150, 12);
+    Analysis a = toy.finish(150, {0, 1});
+    EXPECT_FALSE(timelineAfter(a, {}, {}));
+    EXPECT_FALSE(timelineAfter(a, measured(a, 50, 60), {})); // slower: it stays as it is
+    MeasuredSet cpu;
+    MeasuredResult result = measured(a, 50, 20).results().begin()->second;
+    result.result.on_gpu = false;
+    cpu.set(result);
+    EXPECT_FALSE(timelineAfter(a, cpu, {}));
+    EXPECT_TRUE(timelineAfter(a, measured(a, 50, 20), {}));
+    a.plan = {}; // out of the plan: only while it is selected
+    EXPECT_FALSE(timelineAfter(a, measured(a, 50, 20), {}));
+    SelectionSets selection;
+    selection.findings = {0};
+    EXPECT_TRUE(timelineAfter(a, measured(a, 50, 20), selection));
+    a.time_factors = {2, 2}; // findings of another GPU
+    EXPECT_FALSE(timelineAfter(a, measured(a, 50, 20), selection));
+}
+
+TEST(After, SharedKernelsGoOnce) {
+    Toy toy;
+    toy.kernel(100, 120, 10);
+    toy.kernel(120, 150, 12);
+    toy.kernel(150, 170, 14);
+    Analysis a = toy.finish(170, {0, 1});
+    Finding other = a.findings[0];
+    other.id = "add_rms_norm";
+    other.instances[0].forward = {KernelId(1), KernelId(2)};
+    a.findings.push_back(other);
+    MeasuredSet set = measured(a, 50, 20);
+    MeasuredResult result = set.results().begin()->second;
+    result.finding = other.id;
+    result.instance_class = instanceClasses(a, a.findings[1])[0].name;
+    set.set(result);
+    SelectionSets selection;
+    selection.findings = {1};
+    const auto after = timelineAfter(a, set, selection);
+    ASSERT_TRUE(after);
+    EXPECT_EQ(after->places.size(), 1u); // the plan's
+    EXPECT_DOUBLE_EQ(after->measured_ns, 30 * kUs);
+}
+
+} // namespace
+} // namespace fusescope
