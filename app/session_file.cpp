@@ -71,7 +71,7 @@ QJsonArray textsOf(const std::vector<std::string>& texts) {
 std::vector<std::string> textsIn(const QJsonObject& object, const char* key) {
     std::vector<std::string> out;
     const QJsonArray array = object[name(key)].toArray();
-    for (const QJsonValue& one : array) out.push_back(one.toString().toStdString());
+    for (const auto& one : array) out.push_back(one.toString().toStdString());
     return out;
 }
 
@@ -141,7 +141,7 @@ Result<SessionFile> sessionFromJson(const QByteArray& json, const QString& where
     session.window_state = QByteArray::fromBase64(root[name("window_state")].toString().toLatin1());
     for (const QJsonValue& value : measured)
         if (!readResult(value.toObject(), session.measured)) return wrong("a measured result that cannot be read");
-    for (const QJsonValue& value : regions)
+    for (const auto& value : regions)
         if (!readRegion(value.toObject(), session.regions)) return wrong("a region that cannot be read");
     return session;
 }
@@ -176,12 +176,12 @@ Pick pickOf(const Analysis& a, const QString& what) {
     return {};
 }
 
-std::vector<NodeId> nodesOf(const Analysis& a, const QString& what) {
+std::vector<NodeId> nodesOf(const Analysis& analysis, const QString& text) {
     std::vector<NodeId> nodes;
-    if (!a.graph || !what.startsWith(QLatin1String("nodes:"))) return nodes;
-    const QStringList names = what.mid(6).split(QLatin1Char(','));
-    for (std::size_t n = 0; n < a.graph->ops.nodes.size(); ++n)
-        if (names.contains(text(a.graph->ops.name(NodeId(n))))) nodes.emplace_back(n);
+    if (!analysis.graph || !text.startsWith(QLatin1String("nodes:"))) return nodes;
+    const QStringList names = text.mid(6).split(QLatin1Char(','));
+    for (std::size_t n = 0; n < analysis.graph->ops.nodes.size(); ++n)
+        if (names.contains(fusescope::text(analysis.graph->ops.name(NodeId(n))))) nodes.emplace_back(n);
     return nodes;
 }
 

@@ -341,6 +341,30 @@ private Q_SLOTS:
         QVERIFY(model->measured(static_cast<int>(analysis().findings.size())) != nullptr);
     }
 
+    void anEndOfTheWindowKeepsThem() {
+        const QTemporaryDir folder;
+        const auto windowOn = [&] {
+            auto window = std::make_unique<MainWindow>(false);
+            window->keepResultsIn(folder.path());
+            window->show();
+            return openAndSettle(*window, {sampleTrace(), sampleGraph()}) ? std::move(window) : nullptr;
+        };
+        auto first = windowOn();
+        QVERIFY(first);
+        PlayedRunner runner;
+        first->fuseQueue().setRunner(&runner);
+        first->session().wantRegion({nodes({"mul_12", "add_8", "softmax"}), {}, {}});
+        QVERIFY(QTest::qWaitFor([&] { return runner.asked.size() == 1; }, kLoadMs));
+        runner.answer(2000, 600);
+        first->fuseQueue().setRunner(nullptr);
+        first.reset();
+        auto second = windowOn();
+        QVERIFY(second);
+        QVERIFY(QTest::qWaitFor([&] { return second->session().regions().size() == 1; }, kLoadMs));
+        const auto* model = second->findings().findChild<FindingModel*>();
+        QVERIFY(model->measured(model->rowCount() - 1) != nullptr);
+    }
+
     void aTraceAloneSaysWhatIsMissing() {
         MainWindow alone(false);
         alone.show();

@@ -201,7 +201,7 @@ struct FindingsPanel::Impl {
         showSelection();
     }
 
-    void showPlan() {
+    void showPlan() const {
         const AnalysisPtr& analysis = session->analysis();
         const MeasuredPlan measured = applyMeasured(*analysis, session->measured(), session->regions());
         const QString whole = measured.any() ? measuredPlanText(*analysis, measured) : planText(*analysis);
@@ -245,7 +245,7 @@ struct FindingsPanel::Impl {
         showJobs();
     }
 
-    void toggle(int row) {
+    void toggle(int row) const {
         if (row < 0) return;
         const auto at = static_cast<std::size_t>(row);
         if (queue->job(at).active())
@@ -333,7 +333,7 @@ struct FindingsPanel::Impl {
     }
 
     // The details, and below them what can be done: also with a selection that is no finding.
-    void showBelow() {
+    void showBelow() const {
         QWidget* below = split->widget(1);
         const bool was_hidden = below->isHidden(), alone = detail->isHidden();
         const bool actions = bar != nullptr && bar->refresh();
