@@ -39,7 +39,7 @@ typedef struct FsAddRmsNormBackward {
     FsDtype dtype;
     FsDtype weight_dtype;
     FsRounding rounding;
-    FsLaunchHint hint;
+    FsLaunchHint hint; // as in rms_norm.h
 } FsAddRmsNormBackward;
 
 FUSESCOPE_API FsStatus fusescope_add_rms_norm_backward_workspace(const FsAddRmsNormBackward* call, size_t* bytes);

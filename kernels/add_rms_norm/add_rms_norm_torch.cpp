@@ -16,17 +16,27 @@ using at::Tensor;
 using Pair = std::tuple<Tensor, Tensor>;
 using Triple = std::tuple<Tensor, Tensor, Tensor>;
 
-Triple outputsOfForward(const Tensor& x, const Tensor& residual, const Tensor& weight) {
+void checkInputs(const Tensor& x, const Tensor& residual, const Tensor& weight) {
     TORCH_CHECK(x.sym_sizes() == residual.sym_sizes() && x.scalar_type() == residual.scalar_type(),
                 "add_rms_norm: expected residual like x (", x.sym_sizes(), ", ", x.scalar_type(), "), found ",
                 residual.sym_sizes(), ", ", residual.scalar_type());
-    auto [y, rstd] = normOutputs("add_rms_norm", x, weight);
+    TORCH_CHECK(residual.device() == x.device(), "add_rms_norm: expected residual on ", x.device(), ", found ",
+                residual.device());
+    checkNorm("add_rms_norm", x, weight);
+}
+
+Triple outputsOfForward(const Tensor& x, const Tensor& residual, const Tensor& weight) {
+    checkInputs(x, residual, weight);
+    auto [y, rstd] = normOutputs(x, weight);
     return {y, at::empty_symint(x.sym_sizes(), x.options()), rstd};
 }
 
-Triple forwardCuda(const Tensor& x, const Tensor& residual, const Tensor& weight, double eps, bool fast) {
+/// y and sum, and the rstd of each row for a backward that will want it.
+Pair runForward(const Tensor& x, const Tensor& residual, const Tensor& weight, double eps, bool fast, Tensor* rstdOut) {
+    checkInputs(x, residual, weight);
     const c10::cuda::CUDAGuard guard(x.device());
-    auto [y, sum, rstd] = outputsOfForward(x, residual, weight);
+    Tensor y = emptyCuda(x.sizes(), promotedType(x, weight)), sum = emptyCudaContiguous(x);
+    const Tensor rstd = rstdOut ? emptyRstdCuda(x) : Tensor();
     const RowTensor rows(x), rowsResidual(residual);
     const Tensor w = weight.contiguous();
     auto call = normCall<FsAddRmsNormForward>(x, "x", w, rstd, fast);
@@ -36,14 +46,25 @@ Triple forwardCuda(const Tensor& x, const Tensor& residual, const Tensor& weight
     call.y = *rowsOf(y);
     call.eps = eps;
     checkCall(fusescope_add_rms_norm_forward(&call, streamOf(x)));
+    if (rstdOut) *rstdOut = rstd;
+    return {std::move(y), std::move(sum)};
+}
+
+Triple forwardCuda(const Tensor& x, const Tensor& residual, const Tensor& weight, double eps, bool fast) {
+    Tensor rstd;
+    auto [y, sum] = runForward(x, residual, weight, eps, fast, &rstd);
     return {y, sum, rstd};
+}
+
+Pair inferenceCuda(const Tensor& x, const Tensor& residual, const Tensor& weight, double eps, bool fast) {
+    return runForward(x, residual, weight, eps, fast, nullptr);
 }
 
 Pair backwardCuda(const Tensor& dy, const Tensor& dsum, const Tensor& sum, const Tensor& weight, const Tensor& rstd,
                   double, bool fast) {
     const c10::cuda::CUDAGuard guard(sum.device());
-    auto [dx, dweight] = normGradients(sum, weight);
-    const RowTensor rows(sum), rowsDy(dy.to(promotedType(sum, weight))), rowsDsum(dsum.to(sum.scalar_type()));
+    const Tensor dx = emptyCudaContiguous(sum), dweight = emptyCudaContiguous(weight);
+    const RowTensor rows(sum), rowsDy(inType(dy, promotedType(sum, weight))), rowsDsum(inType(dsum, sum.scalar_type()));
     const Tensor w = weight.contiguous(), r = rstd.contiguous();
     auto call = normCall<FsAddRmsNormBackward>(sum, "sum", w, r, fast);
     call.dy = rowsDy.rows;
@@ -95,6 +116,7 @@ Pair callBackward(const Tensor& dy, const Tensor& dsum, const Tensor& sum, const
     return op.call(dy, dsum, sum, weight, rstd, eps, fast);
 }
 
+/// Below autograd, for devices without an implementation of their own.
 Pair withoutGradient(const Tensor& x, const Tensor& residual, const Tensor& weight, double eps, bool fast) {
     auto [y, sum, rstd] = callForward(x, residual, weight, eps, fast);
     return {y, sum};
@@ -128,8 +150,9 @@ Pair withGradient(const Tensor& x, const Tensor& residual, const Tensor& weight,
         const auto out = AddRmsNorm::apply(x, residual, weight, eps, fast);
         return {out[0], out[1]};
     }
+    static const auto op = operatorOf<decltype(withoutGradient)>("fusescope::add_rms_norm");
     const at::AutoDispatchBelowADInplaceOrView below;
-    return withoutGradient(x, residual, weight, eps, fast);
+    return op.call(x, residual, weight, eps, fast);
 }
 
 TORCH_LIBRARY_FRAGMENT(fusescope, m) {
@@ -143,6 +166,7 @@ TORCH_LIBRARY_FRAGMENT(fusescope, m) {
 TORCH_LIBRARY_IMPL(fusescope, CompositeExplicitAutograd, m) { m.impl("add_rms_norm", withoutGradient); }
 TORCH_LIBRARY_IMPL(fusescope, Autograd, m) { m.impl("add_rms_norm", withGradient); }
 TORCH_LIBRARY_IMPL(fusescope, CUDA, m) {
+    m.impl("add_rms_norm", inferenceCuda);
     m.impl("add_rms_norm_forward", forwardCuda);
     m.impl("add_rms_norm_backward", backwardCuda);
 }

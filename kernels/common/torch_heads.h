@@ -7,15 +7,21 @@
 
 namespace fusescope::kernels {
 
-/// Torch's error unless q and k are [batch, tokens, heads, head_dim] of one element type with the same batch, tokens
-/// and even head_dim, and cos and sin are [batch or 1, tokens, head_dim] of that type.
-void checkHeadTensors(const char* op, const at::Tensor& q, const at::Tensor& k, const at::Tensor& cos,
-                      const at::Tensor& sin);
+/// Which dimension of a tensor with four holds the heads: [batch, tokens, heads, head_dim] or
+/// [batch, heads, tokens, head_dim]. (A transposed view would do, but making one costs the CPU as much as a launch.)
+enum class HeadsAt { two, one };
+constexpr int64_t headDimension(HeadsAt at) { return at == HeadsAt::two ? 2 : 1; }
+constexpr int64_t tokenDimension(HeadsAt at) { return at == HeadsAt::two ? 1 : 2; }
 
-/// A [batch, tokens, heads, head_dim] tensor, or a contiguous copy of it where the elements of a head are not side by
-/// side. Keep the tensor as long as the heads.
+/// Torch's error unless q and k are such tensors of one element type with the same batch, tokens and even head_dim, and
+/// cos and sin are [batch or 1, tokens, head_dim] of that type.
+void checkHeadTensors(const char* op, const at::Tensor& q, const at::Tensor& k, const at::Tensor& cos,
+                      const at::Tensor& sin, HeadsAt at = HeadsAt::two);
+
+/// Such a tensor, or a contiguous copy of it where the elements of a head are not side by side. Keep the tensor as long
+/// as the heads.
 struct HeadTensor {
-    explicit HeadTensor(const at::Tensor& t);
+    explicit HeadTensor(const at::Tensor& t, HeadsAt at = HeadsAt::two);
     at::Tensor tensor;
     FsHeads heads;
 };

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/common/torch_support.h"
 
+#include <ATen/EmptyTensor.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>
 
 namespace fusescope::kernels {
+namespace {
+
+constexpr c10::DispatchKeySet cudaKeys(c10::DispatchKey::CUDA);
+
+} // namespace
 
 FsDtype dtypeOf(const at::Tensor& t, const char* name) {
     switch (t.scalar_type()) {
@@ -67,9 +74,18 @@ void checkCall(FsStatus status) {
     TORCH_CHECK(status == FS_OK, "fusescope: ", fusescope_last_error(), " (", fusescope_status_name(status), ")");
 }
 
-at::Tensor workspaceOf(size_t bytes, const at::Tensor& like) {
-    if (bytes == 0) return {};
-    return at::empty({static_cast<int64_t>(bytes)}, like.options().dtype(at::kByte));
+at::Tensor emptyCuda(at::IntArrayRef sizes, at::ScalarType type) {
+    return at::Tensor(at::detail::empty_generic(sizes, c10::cuda::CUDACachingAllocator::get(), cudaKeys, type, {}));
+}
+
+at::Tensor emptyCudaLike(const at::Tensor& t) {
+    if (!t.is_non_overlapping_and_dense()) return at::empty_like(t);
+    return at::Tensor(at::detail::empty_strided_generic(t.sizes(), t.strides(), c10::cuda::CUDACachingAllocator::get(),
+                                                        cudaKeys, t.scalar_type()));
+}
+
+at::Tensor workspaceOf(size_t bytes) {
+    return bytes == 0 ? at::Tensor() : emptyCuda({static_cast<int64_t>(bytes)}, at::kByte);
 }
 
 FsStream streamOf(const at::Tensor& t) { return c10::cuda::getCurrentCUDAStream(t.device().index()).stream(); }

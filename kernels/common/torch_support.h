@@ -28,8 +28,19 @@ struct RowTensor {
 /// Torch's error with the sentence of the failed call.
 void checkCall(FsStatus status);
 
-/// Scratch memory from Torch's allocator (undefined for 0 bytes).
-at::Tensor workspaceOf(size_t bytes, const at::Tensor& like);
+/// at::empty() and at::empty_like() for CUDA implementations, on the current device: without the ways through the
+/// dispatcher, which cost the CPU as much as the allocation. What they return is written in full by a kernel.
+at::Tensor emptyCuda(at::IntArrayRef sizes, at::ScalarType type);
+at::Tensor emptyCudaLike(const at::Tensor& t);
+
+/// Of the tensor's shape and type, contiguous.
+inline at::Tensor emptyCudaContiguous(const at::Tensor& t) { return emptyCuda(t.sizes(), t.scalar_type()); }
+
+/// The tensor in an element type.
+inline at::Tensor inType(const at::Tensor& t, at::ScalarType type) { return t.scalar_type() == type ? t : t.to(type); }
+
+/// Scratch memory of the current device from Torch's allocator (undefined for 0 bytes).
+at::Tensor workspaceOf(size_t bytes);
 
 inline void* dataOrNull(const at::Tensor& t) { return t.defined() ? t.data_ptr() : nullptr; }
 
@@ -41,7 +52,7 @@ template <class Call, class Workspace, class Run>
 void callWithWorkspace(const Call& call, Workspace&& workspace, Run&& run, const at::Tensor& like) {
     size_t bytes = 0;
     checkCall(workspace(&call, &bytes));
-    const at::Tensor memory = workspaceOf(bytes, like);
+    const at::Tensor memory = workspaceOf(bytes);
     checkCall(run(&call, dataOrNull(memory), bytes, streamOf(like)));
 }
 

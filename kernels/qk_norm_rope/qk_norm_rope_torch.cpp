@@ -5,7 +5,6 @@
 #include "kernels/qk_norm_rope/qk_norm_rope.h"
 #include "kernels/qk_norm_rope/qk_norm_rope_ref.h"
 
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
@@ -53,10 +52,15 @@ void checkGradient(const char* name, const Tensor& dy, const Tensor& x) {
 
 // --- CUDA
 
-Four forwardCuda(const Tensor& q, const Tensor& k, const Tensor& qWeight, const Tensor& kWeight, const Tensor& cos,
-                 const Tensor& sin, double eps, bool fast) {
+Tensor emptyRstdCuda(const Tensor& x) { return emptyCuda(x.sizes().slice(0, 3), at::kFloat); }
+
+/// The outputs, the rstd of each head among them where a backward will want it, else undefined.
+Four runForward(const Inputs& in, double eps, bool fast, bool keepRstd) {
+    checkInputs(in);
+    const auto& [q, k, qWeight, kWeight, cos, sin] = in;
     const c10::cuda::CUDAGuard guard(q.device());
-    Four out = outputsOfForward({q, k, qWeight, kWeight, cos, sin});
+    Four out{emptyCudaContiguous(q), emptyCudaContiguous(k), keepRstd ? emptyRstdCuda(q) : Tensor(),
+             keepRstd ? emptyRstdCuda(k) : Tensor()};
     auto& [qOut, kOut, qRstd, kRstd] = out;
     const HeadTensor ofQ(q), ofK(k);
     const RotaryTensors tables(cos, sin);
@@ -69,8 +73,8 @@ Four forwardCuda(const Tensor& q, const Tensor& k, const Tensor& qWeight, const 
     call.q_weight = wq.data_ptr();
     call.k_weight = wk.data_ptr();
     call.rotary = tables.rotary;
-    call.q_rstd = qRstd.data_ptr<float>();
-    call.k_rstd = kRstd.data_ptr<float>();
+    call.q_rstd = static_cast<float*>(dataOrNull(qRstd));
+    call.k_rstd = static_cast<float*>(dataOrNull(kRstd));
     call.batch = q.size(0);
     call.tokens = q.size(1);
     call.head_dim = q.size(3);
@@ -81,6 +85,17 @@ Four forwardCuda(const Tensor& q, const Tensor& k, const Tensor& qWeight, const 
     return out;
 }
 
+Four forwardCuda(const Tensor& q, const Tensor& k, const Tensor& qWeight, const Tensor& kWeight, const Tensor& cos,
+                 const Tensor& sin, double eps, bool fast) {
+    return runForward({q, k, qWeight, kWeight, cos, sin}, eps, fast, true);
+}
+
+Pair inferenceCuda(const Tensor& q, const Tensor& k, const Tensor& qWeight, const Tensor& kWeight, const Tensor& cos,
+                   const Tensor& sin, double eps, bool fast) {
+    Four out = runForward({q, k, qWeight, kWeight, cos, sin}, eps, fast, false);
+    return {std::move(std::get<0>(out)), std::move(std::get<1>(out))};
+}
+
 Pair backwardInto(const Tensor& dqOut, const Tensor& dkOut, const Inputs& in, const Tensor& qRstd, const Tensor& kRstd,
                   bool fast, const Tensor& dq, const Tensor& dk) {
     const c10::cuda::CUDAGuard guard(in.q.device());
@@ -88,7 +103,7 @@ Pair backwardInto(const Tensor& dqOut, const Tensor& dkOut, const Inputs& in, co
     const RotaryTensors tables(in.cos, in.sin);
     const Tensor wq = in.qWeight.contiguous(), wk = in.kWeight.contiguous();
     const Tensor rq = qRstd.contiguous(), rk = kRstd.contiguous();
-    Pair out{at::empty_like(wq), at::empty_like(wk)};
+    Pair out{emptyCudaContiguous(wq), emptyCudaContiguous(wk)};
     FsQkNormRopeBackward call{};
     call.dq_out = ofDqOut.heads;
     call.dk_out = ofDkOut.heads;
@@ -110,7 +125,7 @@ Pair backwardInto(const Tensor& dqOut, const Tensor& dkOut, const Inputs& in, co
     call.rounding = roundingOf(fast);
     size_t bytes = 0;
     checkCall(fusescope_qk_norm_rope_backward_workspace(&call, &bytes));
-    const Tensor workspace = workspaceOf(bytes, in.q);
+    const Tensor workspace = workspaceOf(bytes);
     checkCall(fusescope_qk_norm_rope_backward(&call, dataOrNull(workspace), bytes, streamOf(in.q)));
     return out;
 }
@@ -122,7 +137,8 @@ Four backwardCuda(const Tensor& dqOut, const Tensor& dkOut, const Tensor& q, con
     checkInputs(in);
     checkGradient("dq_out", dqOut, q);
     checkGradient("dk_out", dkOut, k);
-    const Tensor dq = emptyLike(q), dk = emptyLike(k);
+    const c10::cuda::CUDAGuard guard(q.device());
+    const Tensor dq = emptyCudaContiguous(q), dk = emptyCudaContiguous(k);
     auto [dqWeight, dkWeight] = backwardInto(dqOut, dkOut, in, qRstd, kRstd, fast, dq, dk);
     return {dq, dk, dqWeight, dkWeight};
 }
@@ -231,20 +247,17 @@ Pair backwardIntoMeta(const Tensor&, const Tensor&, const Tensor&, const Tensor&
 // --- Autograd
 
 Four callForward(const Inputs& in, double eps, bool fast) {
-    static const auto op = c10::Dispatcher::singleton()
-                               .findSchemaOrThrow("fusescope::qk_norm_rope_forward", "")
-                               .typed<decltype(forwardMeta)>();
+    static const auto op = operatorOf<decltype(forwardMeta)>("fusescope::qk_norm_rope_forward");
     return op.call(in.q, in.k, in.qWeight, in.kWeight, in.cos, in.sin, eps, fast);
 }
 
 Four callBackward(const Tensor& dqOut, const Tensor& dkOut, const Inputs& in, const Tensor& qRstd, const Tensor& kRstd,
                   double eps, bool fast) {
-    static const auto op = c10::Dispatcher::singleton()
-                               .findSchemaOrThrow("fusescope::qk_norm_rope_backward", "")
-                               .typed<decltype(backwardMeta)>();
+    static const auto op = operatorOf<decltype(backwardMeta)>("fusescope::qk_norm_rope_backward");
     return op.call(dqOut, dkOut, in.q, in.k, in.qWeight, in.kWeight, in.cos, in.sin, qRstd, kRstd, eps, fast);
 }
 
+/// Below autograd, for devices without an implementation of their own.
 Pair withoutGradient(const Tensor& q, const Tensor& k, const Tensor& qWeight, const Tensor& kWeight, const Tensor& cos,
                      const Tensor& sin, double eps, bool fast) {
     const Four out = callForward({q, k, qWeight, kWeight, cos, sin}, eps, fast);
@@ -279,8 +292,9 @@ Pair withGradient(const Tensor& q, const Tensor& k, const Tensor& qWeight, const
         const auto out = QkNormRope::apply(q, k, qWeight, kWeight, cos, sin, eps, fast);
         return {out[0], out[1]};
     }
+    static const auto op = operatorOf<decltype(withoutGradient)>("fusescope::qk_norm_rope");
     const at::AutoDispatchBelowADInplaceOrView below;
-    return withoutGradient(q, k, qWeight, kWeight, cos, sin, eps, fast);
+    return op.call(q, k, qWeight, kWeight, cos, sin, eps, fast);
 }
 
 TORCH_LIBRARY_FRAGMENT(fusescope, m) {
@@ -299,6 +313,7 @@ TORCH_LIBRARY_FRAGMENT(fusescope, m) {
 TORCH_LIBRARY_IMPL(fusescope, CompositeExplicitAutograd, m) { m.impl("qk_norm_rope", withoutGradient); }
 TORCH_LIBRARY_IMPL(fusescope, Autograd, m) { m.impl("qk_norm_rope", withGradient); }
 TORCH_LIBRARY_IMPL(fusescope, CUDA, m) {
+    m.impl("qk_norm_rope", inferenceCuda);
     m.impl("qk_norm_rope_forward", forwardCuda);
     m.impl("qk_norm_rope_backward", backwardCuda);
     m.impl("qk_norm_rope_backward_into", backwardIntoCuda);

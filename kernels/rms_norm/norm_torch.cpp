@@ -3,10 +3,14 @@
 
 namespace fusescope::kernels {
 
-std::tuple<at::Tensor, at::Tensor> normOutputs(const char* op, const at::Tensor& x, const at::Tensor& weight) {
+void checkNorm(const char* op, const at::Tensor& x, const at::Tensor& weight) {
     TORCH_CHECK(x.dim() >= 1, op, ": expected x with at least one dimension");
     TORCH_CHECK(weight.dim() == 1 && weight.sym_size(0) == x.sym_size(-1), op, ": expected weight of shape [",
                 x.sym_size(-1), "], found ", weight.sym_sizes());
+    TORCH_CHECK(weight.device() == x.device(), op, ": expected weight on ", x.device(), ", found ", weight.device());
+}
+
+std::tuple<at::Tensor, at::Tensor> normOutputs(const at::Tensor& x, const at::Tensor& weight) {
     const c10::SymDimVector rows(x.sym_sizes().begin(), x.sym_sizes().end() - 1);
     return {at::empty_symint(x.sym_sizes(), x.options().dtype(promotedType(x, weight))),
             at::empty_symint(rows, x.options().dtype(at::kFloat))};

@@ -39,7 +39,7 @@ typedef struct FsRmsNormBackward {
     FsDtype dtype;
     FsDtype weight_dtype;
     FsRounding rounding;
-    FsLaunchHint hint;
+    FsLaunchHint hint; // variant: 1 for one launch (where dx lies apart from dy and x), 2 for two, -1 for any width's
 } FsRmsNormBackward;
 
 // Bytes of workspace that the call needs on the current device.

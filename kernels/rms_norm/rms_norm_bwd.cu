@@ -1,107 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Backward of rms_norm and add_rms_norm: dx in one pass over dy and x, while every block keeps the sums for dweight of
 // the rows it saw; a second kernel adds the blocks' sums. Kernels as in the forward: narrow (head_dim rows), block
-// (rows pass through shared memory, copied ahead of their use), plain (any width, any alignment).
-#include "kernels/common/async_copy.cuh"
+// (rows pass through shared memory, copied ahead of their use), plain (any width, any alignment). Few rows have a
+// kernel of their own that needs no second one (norm_backward_few.cuh).
 #include "kernels/common/checks.h"
 #include "kernels/common/column_sums.cuh"
 #include "kernels/common/error.h"
 #include "kernels/common/launch.h"
-#include "kernels/common/packed.cuh"
+#include "kernels/common/overlap.h"
 #include "kernels/common/reduce.cuh"
-#include "kernels/common/rows.cuh"
+#include "kernels/rms_norm/norm_backward.cuh"
+#include "kernels/rms_norm/norm_backward_block.cuh"
+#include "kernels/rms_norm/norm_backward_few.cuh"
 #include "kernels/rms_norm/norm_rows.h"
-#include "kernels/rms_norm/norm_types.cuh"
 
 #include <algorithm>
 
 namespace fusescope::kernels {
 namespace {
 
-template <class X, class W> struct Arguments {
-    Rows<const Promoted<X, W>> dy;
-    Rows<const X> dsum, x;
-    Rows<X> dx;
-    const W* weight;
-    const float* rstd;
-    float* partial; // [gridDim.x][width], or null when dweight is not wanted
-    int64_t rows;
-    int64_t width;
-    float inverseWidth;
-    bool once;
-};
-
-/// dy * weight as the norm's input sees it.
-template <class X, class W> __device__ __forceinline__ float scaled(float dy, float w, bool once) {
-    const float g = dy * w;
-    return once ? g : rounded<X>(g);
-}
-
-/// What a row adds to dweight.
-template <class X, class W> __device__ __forceinline__ float weighed(float dy, float x, float r, bool once) {
-    const float h = x * r;
-    return once ? dy * h : rounded<Promoted<X, W>>(dy * rounded<X>(h));
-}
-
-/// The norm's gradient, and the residual's when there is one: two tensors of X in the framework, added in X.
-template <class X, bool Add>
-__device__ __forceinline__ X gradient(float g, float x, float r, float c, float dsum, bool once) {
-    const float d = g * r + x * c;
-    if constexpr (Add) return fromFloat<X>((once ? d : rounded<X>(d)) + dsum);
-    return fromFloat<X>(d);
-}
-
-/// scaled() of a vector.
-template <class X, class W, int N>
-__device__ __forceinline__ void scaled(const Vec<Promoted<X, W>, N>& dy, const Vec<W, N>& w, bool once, float (&g)[N]) {
-    if constexpr (std::is_same_v<X, W> && sizeof(X) == 2) {
-        if (!once) {
-            const Vec<X, N> rounded = multiply(dy, w);
-#pragma unroll
-            for (int i = 0; i < N; ++i) g[i] = toFloat(rounded.e[i]);
-            return;
-        }
-    }
-#pragma unroll
-    for (int i = 0; i < N; ++i) g[i] = scaled<X, W>(toFloat(dy.e[i]), toFloat(w.e[i]), once);
-}
-
-/// weighed() of a vector, added to `sums`.
-template <class X, class W, int N>
-__device__ __forceinline__ void addWeighed(const Vec<Promoted<X, W>, N>& dy, const Vec<X, N>& x, float r, bool once,
-                                           float (&sums)[N]) {
-    if constexpr (std::is_same_v<X, W> && sizeof(X) == 2) {
-        if (!once) {
-            float h[N];
-#pragma unroll
-            for (int i = 0; i < N; ++i) h[i] = toFloat(x.e[i]) * r;
-            const Vec<X, N> rounded = multiply(dy, packed<X, N>(h));
-#pragma unroll
-            for (int i = 0; i < N; ++i) sums[i] += toFloat(rounded.e[i]);
-            return;
-        }
-    }
-#pragma unroll
-    for (int i = 0; i < N; ++i) sums[i] += weighed<X, W>(toFloat(dy.e[i]), toFloat(x.e[i]), r, once);
-}
-
-/// gradient() of a vector.
-template <class X, int N, bool Add>
-__device__ __forceinline__ Vec<X, N> gradient(const float (&g)[N], const Vec<X, N>& x, float r, float c,
-                                              const Vec<X, N>& dsum, bool once) {
-    float d[N];
-#pragma unroll
-    for (int i = 0; i < N; ++i) d[i] = g[i] * r + toFloat(x.e[i]) * c;
-    if constexpr (Add) {
-        const Vec<X, N> rounded = packed<X, N>(d);
-#pragma unroll
-        for (int i = 0; i < N; ++i) d[i] = (once ? d[i] : toFloat(rounded.e[i])) + toFloat(dsum.e[i]);
-    }
-    return packed<X, N>(d);
-}
-
 template <class X, class W, int Lanes, bool Add, bool Flat, bool Once>
-__global__ void __launch_bounds__(256, 3) normBackwardNarrow(Arguments<X, W> a) {
+__global__ void __launch_bounds__(256, 3) normBackwardNarrow(NormBackwardArguments<X, W> a) {
     using Y = Promoted<X, W>;
     constexpr int n = vecWidth<X>, groups = 256 / Lanes;
     __shared__ float sums[groups][Lanes * n];
@@ -145,132 +64,8 @@ __global__ void __launch_bounds__(256, 3) normBackwardNarrow(Arguments<X, W> a) 
     }
 }
 
-/// Rows of a group that are in shared memory: one being worked on, one on its way.
-constexpr int stages = 2;
-
-/// 16-byte pieces of dy, x and dsum that go with one vector of x.
 template <class X, class W, bool Add>
-inline constexpr int piecesOfVector = int(sizeof(Promoted<X, W>) / sizeof(X)) + (Add ? 2 : 1);
-
-/// Threads of a block: all the registers of a multiprocessor, since one block fills it.
-template <int Vectors> inline constexpr int blockThreads = Vectors == 4 ? 512 : Vectors == 2 ? 768 : 1024;
-
-/// A block fills a multiprocessor and consists of groups of `groupThreads` threads, each with a row of its own and a
-/// barrier of its own; their sums for dweight meet in shared memory at the end, so that few partial sums are written.
-template <class X, class W, int Vectors, bool Add>
-__global__ void __launch_bounds__(blockThreads<Vectors>, 1) normBackwardBlock(Arguments<X, W> a, int groupThreads) {
-    using Y = Promoted<X, W>;
-    constexpr int n = vecWidth<X>, ofDy = int(sizeof(Y) / sizeof(X)), pieces = piecesOfVector<X, W, Add>;
-    extern __shared__ uint4 ring[]; // [stage][vector][piece][thread]; a thread reads only what it copied itself
-    __shared__ float scratch[2][32];
-    allowNextLaunch();
-    const int group = threadIdx.x / groupThreads, groups = blockDim.x / groupThreads;
-    const int t = threadIdx.x - group * groupThreads;
-    const int vectors = int(a.width / n);
-
-    auto slot = [&](int stage, int k, int piece) -> uint4& {
-        return ring[((stage * Vectors + k) * pieces + piece) * blockDim.x + threadIdx.x];
-    };
-    auto fetch = [&](int64_t row, int stage) {
-        if (row < a.rows) {
-            const Y* dy = a.dy.row(row);
-            const X* x = a.x.row(row);
-            const X* dsum = Add ? a.dsum.row(row) : nullptr;
-#pragma unroll
-            for (int k = 0; k < Vectors; ++k) {
-                const int v = t + k * groupThreads;
-                if (v >= vectors) continue;
-#pragma unroll
-                for (int p = 0; p < ofDy; ++p) copyAsync16(&slot(stage, k, p), dy + v * n + p * vecWidth<Y>);
-                copyAsync16(&slot(stage, k, ofDy), x + v * n);
-                if constexpr (Add) copyAsync16(&slot(stage, k, ofDy + 1), dsum + v * n);
-            }
-        }
-        commitCopies();
-    };
-    auto rstdOf = [&](int64_t row) { return row < a.rows ? __ldg(a.rstd + row) : 0.f; };
-
-    Vec<W, n> w[Vectors];
-    float dweight[Vectors][n];
-#pragma unroll
-    for (int k = 0; k < Vectors; ++k) {
-        if (const int v = t + k * groupThreads; v < vectors) w[k] = loadShared<n>(a.weight + v * n);
-#pragma unroll
-        for (int i = 0; i < n; ++i) dweight[k][i] = 0.f;
-    }
-
-    const int64_t first = int64_t(blockIdx.x) * groups + group, step = int64_t(gridDim.x) * groups;
-    fetch(first, 0);
-    float nextR = rstdOf(first);
-
-    int stage = 0;
-    for (int64_t row = first; row < a.rows; row += step, stage ^= 1) {
-        fetch(row + step, stage ^ 1);
-        const float r = nextR;
-        nextR = rstdOf(row + step);
-        waitCopies<1>();
-
-        auto read = [&](int k, Vec<Y, n>& dy, Vec<X, n>& x) {
-#pragma unroll
-            for (int p = 0; p < ofDy; ++p) dy.piece(p) = slot(stage, k, p);
-            x.piece(0) = slot(stage, k, ofDy);
-        };
-
-        float dot = 0.f;
-#pragma unroll
-        for (int k = 0; k < Vectors; ++k) {
-            if (t + k * groupThreads >= vectors) continue;
-            Vec<Y, n> dy;
-            Vec<X, n> x;
-            read(k, dy, x);
-            float g[n];
-            scaled<X, W, n>(dy, w[k], a.once, g);
-#pragma unroll
-            for (int i = 0; i < n; ++i) dot += g[i] * toFloat(x.e[i]);
-        }
-        dot = sumGroup(dot, t, groupThreads, group + 1, scratch[stage] + group * (groupThreads / 32));
-        const float c = -dot * r * r * r * a.inverseWidth;
-
-        X* dx = a.dx.row(row);
-#pragma unroll
-        for (int k = 0; k < Vectors; ++k) {
-            const int v = t + k * groupThreads;
-            if (v >= vectors) continue;
-            Vec<Y, n> dy;
-            Vec<X, n> x, dsum;
-            read(k, dy, x);
-            if constexpr (Add) dsum.piece(0) = slot(stage, k, ofDy + 1);
-            float g[n];
-            scaled<X, W, n>(dy, w[k], a.once, g);
-            addWeighed<X, W, n>(dy, x, r, a.once, dweight[k]);
-            store<n>(dx + v * n, gradient<X, n, Add>(g, x, r, c, dsum, a.once));
-        }
-    }
-
-    if (!a.partial) return;
-    waitCopies<0>();
-    __syncthreads();
-    float* sums = reinterpret_cast<float*>(ring); // [group][width], where the rows were
-#pragma unroll
-    for (int k = 0; k < Vectors; ++k) {
-        const int v = t + k * groupThreads;
-        if (v >= vectors) continue;
-        Vec<float, n> out;
-#pragma unroll
-        for (int i = 0; i < n; ++i) out.e[i] = dweight[k][i];
-        auto* to = reinterpret_cast<uint4*>(sums + group * a.width + v * n);
-#pragma unroll
-        for (int i = 0; i < out.pieces; ++i) to[i] = out.piece(i);
-    }
-    __syncthreads();
-    for (int column = threadIdx.x; column < int(a.width); column += blockDim.x) {
-        float sum = 0.f;
-        for (int g = 0; g < groups; ++g) sum += sums[g * a.width + column];
-        a.partial[blockIdx.x * a.width + column] = sum;
-    }
-}
-
-template <class X, class W, bool Add> __global__ void __launch_bounds__(256) normBackwardPlain(Arguments<X, W> a) {
+__global__ void __launch_bounds__(256) normBackwardPlain(NormBackwardArguments<X, W> a) {
     __shared__ float scratch[2][32];
     allowNextLaunch();
     int flip = 0;
@@ -298,7 +93,7 @@ template <class X, class W, bool Add> __global__ void __launch_bounds__(256) nor
 
 /// What a call will launch: the workspace follows from it.
 struct Plan {
-    enum Kind { narrow, block, plain } kind = plain;
+    enum Kind { narrow, block, plain, few } kind = plain;
     int perThread = 0;    // of `block`: vectors a thread
     int groupThreads = 0; // of `block`
     int threads = 256;
@@ -313,20 +108,34 @@ void planPlain(Plan& plan, int64_t rows, const DeviceFacts& device) {
     plan.grid = persistentGrid(device, plainBlocksPerSm, rows);
 }
 
+/// Up to here a launch for rows and dweight together is faster (measured with an H200, widths 128 to 8192).
+int64_t fewRows(int64_t vectors) { return vectors > 32 ? 384 : 128; }
+
+/// Whether the call can do with one launch, and should.
+template <class X, class W> bool planFew(Plan& plan, const FsAddRmsNormBackward& c) {
+    using Y = Promoted<X, W>;
+    constexpr int64_t maxThreads = 1024, maxRows = 65536;
+    const int64_t rows = rowCount(c.sum), vectors = c.width / vecWidth<X>;
+    if (vectors > maxThreads || rows > (c.hint.variant == 1 ? maxRows : fewRows(vectors)) || c.hint.variant == 2)
+        return false;
+    if (mayOverlap(c.dx, sizeof(X), c.dy, sizeof(Y), c.width) || mayOverlap(c.dx, sizeof(X), c.sum, sizeof(X), c.width))
+        return false;
+    plan.kind = Plan::few;
+    // Often more than a row has vectors, so that a slice of dweight waits for memory once or twice.
+    const int64_t wanted = c.hint.threads > 0 ? c.hint.threads : rows > 64 ? 512 : 256;
+    plan.threads = int(std::min(maxThreads, quotientUp(std::max(wanted, vectors), 32) * 32));
+    plan.grid = int(rows + (c.dweight ? quotientUp(vectors, sliceVectorsOf(plan.threads)) : 0));
+    return true;
+}
+
 template <class X, class W, int Vectors, bool Add>
 FsStatus planBlock(Plan& plan, const FsAddRmsNormBackward& c, const DeviceFacts& device) {
     static Occupancy occupancy;
-    const int vectors = int(c.width / vecWidth<X>);
+    const auto [groupThreads, sharedOfGroup, groups] = groupsOf<X, W, Vectors, Add>(c, device);
     const int64_t rows = rowCount(c.sum);
     plan.kind = Plan::block;
     plan.perThread = Vectors;
-    plan.groupThreads = ((vectors + Vectors - 1) / Vectors + 31) / 32 * 32;
-    const int sharedOfGroup = stages * piecesOfVector<X, W, Add> * Vectors * plan.groupThreads * 16;
-    // As many groups as fit (15 barriers beside the block's own), but rather one on every multiprocessor than many on
-    // one.
-    const int64_t groups = std::min<int64_t>({15, blockThreads<Vectors> / plan.groupThreads,
-                                              (device.sharedPerBlock - 1024) / sharedOfGroup,
-                                              (rows + device.multiprocessors - 1) / device.multiprocessors});
+    plan.groupThreads = groupThreads;
     int perSm = 0;
     if (groups > 0) {
         plan.threads = plan.groupThreads * int(groups);
@@ -338,8 +147,7 @@ FsStatus planBlock(Plan& plan, const FsAddRmsNormBackward& c, const DeviceFacts&
         planPlain(plan, rows, device);
         return FS_OK;
     }
-    plan.grid =
-        persistentGrid(device, c.hint.blocks_per_sm > 0 ? c.hint.blocks_per_sm : 1, (rows + groups - 1) / groups);
+    plan.grid = persistentGrid(device, c.hint.blocks_per_sm > 0 ? c.hint.blocks_per_sm : 1, quotientUp(rows, groups));
     return FS_OK;
 }
 
@@ -365,11 +173,12 @@ FsStatus planFor(Plan& plan, const FsAddRmsNormBackward& c, const DeviceFacts& d
     const bool vectorised = c.width % n == 0 && aligned16(c.dy, sizeof(Y)) && aligned16(c.sum, sizeof(X)) &&
                             aligned16(c.dx, sizeof(X)) && aligned16(c.weight) && (!Add || aligned16(c.dsum, sizeof(X)));
     if (vectorised && c.hint.variant >= 0) {
+        if (planFew<X, W>(plan, c)) return FS_OK;
         if (vectors == 8) return planNarrow<X, W, 8, Add>(plan, c, device);
         if (vectors == 16) return planNarrow<X, W, 16, Add>(plan, c, device);
         if (vectors == 32) return planNarrow<X, W, 32, Add>(plan, c, device);
         // Few rows: more threads a row, so that each waits for fewer loads.
-        int perThread = rows < 2 * device.multiprocessors ? 1 : 2;
+        int perThread = rows < 2 * device.multiprocessors ? 1 : balancedPerThread<X, W, Add>(c, device);
         if (c.hint.threads > 0) perThread = int((vectors + c.hint.threads - 1) / c.hint.threads);
         if (vectors <= 1024 && perThread <= 1) return planBlock<X, W, 1, Add>(plan, c, device);
         if (vectors <= 1536 && perThread <= 2) return planBlock<X, W, 2, Add>(plan, c, device);
@@ -380,7 +189,7 @@ FsStatus planFor(Plan& plan, const FsAddRmsNormBackward& c, const DeviceFacts& d
 }
 
 template <class X, class W, int Lanes, bool Add>
-void launchNarrow(const Arguments<X, W>& a, const Plan& plan, cudaStream_t stream) {
+void launchNarrow(const NormBackwardArguments<X, W>& a, const Plan& plan, cudaStream_t stream) {
     const bool flat = a.x.inner == 1 && a.dy.inner == 1 && a.dx.inner == 1 && (!Add || a.dsum.inner == 1);
     auto with = [&](auto flatRows, auto once) {
         normBackwardNarrow<X, W, Lanes, Add, flatRows, once><<<plan.grid, plan.threads, 0, stream>>>(a);
@@ -394,7 +203,7 @@ void launchNarrow(const Arguments<X, W>& a, const Plan& plan, cudaStream_t strea
 template <class X, class W, bool Add>
 FsStatus launch(const FsAddRmsNormBackward& c, const Plan& plan, float* partial, cudaStream_t stream) {
     using Y = Promoted<X, W>;
-    Arguments<X, W> a;
+    NormBackwardArguments<X, W> a;
     a.dy = typed<const Y>(c.dy);
     if (Add) a.dsum = typed<const X>(c.dsum);
     a.x = typed<const X>(c.sum);
@@ -419,12 +228,15 @@ FsStatus launch(const FsAddRmsNormBackward& c, const Plan& plan, float* partial,
                 normBackwardBlock<X, W, 2, Add><<<plan.grid, plan.threads, plan.shared, stream>>>(a, plan.groupThreads);
             if (plan.perThread == 4)
                 normBackwardBlock<X, W, 4, Add><<<plan.grid, plan.threads, plan.shared, stream>>>(a, plan.groupThreads);
+        } else if (plan.kind == Plan::few) {
+            normBackwardFew<X, W, Add>
+                <<<plan.grid, plan.threads, 0, stream>>>(a, sliceVectorsOf(plan.threads), static_cast<W*>(c.dweight));
         } else {
             normBackwardPlain<X, W, Add><<<plan.grid, 256, 0, stream>>>(a);
         }
         if (FsStatus s = checkLaunch("rms_norm backward"); s != FS_OK) return s;
     }
-    if (!c.dweight || c.width == 0) return FS_OK;
+    if (!c.dweight || c.width == 0 || plan.kind == Plan::few) return FS_OK;
     return launchSumColumns(partial, plan.grid, c.width, static_cast<W*>(c.dweight), stream);
 }
 
@@ -465,7 +277,7 @@ FsStatus plan(const NormBackward& n, Plan& plan) {
 }
 
 size_t bytesOf(const NormBackward& n, const Plan& plan) {
-    return n.call.dweight ? size_t(plan.grid) * size_t(n.call.width) * sizeof(float) : 0;
+    return n.call.dweight && plan.kind != Plan::few ? size_t(plan.grid) * size_t(n.call.width) * sizeof(float) : 0;
 }
 
 } // namespace

@@ -14,11 +14,17 @@ namespace {
 using at::Tensor;
 using Pair = std::tuple<Tensor, Tensor>;
 
-Pair outputsOfForward(const Tensor& x, const Tensor& weight) { return normOutputs("rms_norm", x, weight); }
+Pair outputsOfForward(const Tensor& x, const Tensor& weight) {
+    checkNorm("rms_norm", x, weight);
+    return normOutputs(x, weight);
+}
 
-Pair forwardCuda(const Tensor& x, const Tensor& weight, double eps, bool fast) {
+/// y, and the rstd of each row for a backward that will want it.
+Tensor runForward(const Tensor& x, const Tensor& weight, double eps, bool fast, Tensor* rstdOut) {
+    checkNorm("rms_norm", x, weight);
     const c10::cuda::CUDAGuard guard(x.device());
-    auto [y, rstd] = outputsOfForward(x, weight);
+    Tensor y = emptyCuda(x.sizes(), promotedType(x, weight));
+    const Tensor rstd = rstdOut ? emptyRstdCuda(x) : Tensor();
     const RowTensor rows(x);
     const Tensor w = weight.contiguous();
     auto call = normCall<FsRmsNormForward>(x, "x", w, rstd, fast);
@@ -26,13 +32,24 @@ Pair forwardCuda(const Tensor& x, const Tensor& weight, double eps, bool fast) {
     call.y = *rowsOf(y);
     call.eps = eps;
     checkCall(fusescope_rms_norm_forward(&call, streamOf(x)));
-    return {y, rstd};
+    if (rstdOut) *rstdOut = rstd;
+    return y;
+}
+
+Pair forwardCuda(const Tensor& x, const Tensor& weight, double eps, bool fast) {
+    Pair out;
+    std::get<0>(out) = runForward(x, weight, eps, fast, &std::get<1>(out));
+    return out;
+}
+
+Tensor inferenceCuda(const Tensor& x, const Tensor& weight, double eps, bool fast) {
+    return runForward(x, weight, eps, fast, nullptr);
 }
 
 Pair backwardCuda(const Tensor& dy, const Tensor& x, const Tensor& weight, const Tensor& rstd, double, bool fast) {
     const c10::cuda::CUDAGuard guard(x.device());
-    auto [dx, dweight] = normGradients(x, weight);
-    const RowTensor rows(x), rowsDy(dy.to(promotedType(x, weight)));
+    const Tensor dx = emptyCudaContiguous(x), dweight = emptyCudaContiguous(weight);
+    const RowTensor rows(x), rowsDy(inType(dy, promotedType(x, weight)));
     const Tensor w = weight.contiguous(), r = rstd.contiguous();
     auto call = normCall<FsRmsNormBackward>(x, "x", w, r, fast);
     call.dy = rowsDy.rows;
@@ -77,6 +94,7 @@ Pair callBackward(const Tensor& dy, const Tensor& x, const Tensor& weight, const
     return op.call(dy, x, weight, rstd, eps, fast);
 }
 
+/// Below autograd, for devices without an implementation of their own.
 Tensor withoutGradient(const Tensor& x, const Tensor& weight, double eps, bool fast) {
     return std::get<0>(callForward(x, weight, eps, fast));
 }
@@ -103,8 +121,9 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
 
 Tensor withGradient(const Tensor& x, const Tensor& weight, double eps, bool fast) {
     if (wantsGradient(x, weight)) return RmsNorm::apply(x, weight, eps, fast);
+    static const auto op = operatorOf<decltype(withoutGradient)>("fusescope::rms_norm");
     const at::AutoDispatchBelowADInplaceOrView below;
-    return withoutGradient(x, weight, eps, fast);
+    return op.call(x, weight, eps, fast);
 }
 
 TORCH_LIBRARY_FRAGMENT(fusescope, m) {
@@ -116,6 +135,7 @@ TORCH_LIBRARY_FRAGMENT(fusescope, m) {
 TORCH_LIBRARY_IMPL(fusescope, CompositeExplicitAutograd, m) { m.impl("rms_norm", withoutGradient); }
 TORCH_LIBRARY_IMPL(fusescope, Autograd, m) { m.impl("rms_norm", withGradient); }
 TORCH_LIBRARY_IMPL(fusescope, CUDA, m) {
+    m.impl("rms_norm", inferenceCuda);
     m.impl("rms_norm_forward", forwardCuda);
     m.impl("rms_norm_backward", backwardCuda);
 }

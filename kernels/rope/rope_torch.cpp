@@ -15,14 +15,18 @@ namespace {
 using at::Tensor;
 using Pair = std::tuple<Tensor, Tensor>;
 
-/// [batch, tokens, heads, head_dim] whichever way round tokens and heads are, and back again.
-Tensor tokensBeforeHeads(const Tensor& t, int64_t unsqueezeDim) {
+HeadsAt headsAt(int64_t unsqueezeDim) {
     TORCH_CHECK(unsqueezeDim == 1 || unsqueezeDim == 2, "rope: expected unsqueeze_dim 1 or 2, found ", unsqueezeDim);
-    return unsqueezeDim == 1 && t.dim() == 4 ? t.transpose(1, 2) : t;
+    return unsqueezeDim == 1 ? HeadsAt::one : HeadsAt::two;
 }
 
 void checkShapes(const Tensor& q, const Tensor& k, const Tensor& cos, const Tensor& sin, int64_t unsqueezeDim) {
-    checkHeadTensors("rope", tokensBeforeHeads(q, unsqueezeDim), tokensBeforeHeads(k, unsqueezeDim), cos, sin);
+    checkHeadTensors("rope", q, k, cos, sin, headsAt(unsqueezeDim));
+}
+
+/// [batch, tokens, heads, head_dim] whichever way round tokens and heads are, and back again.
+Tensor tokensBeforeHeads(const Tensor& t, int64_t unsqueezeDim) {
+    return headsAt(unsqueezeDim) == HeadsAt::one ? t.transpose(1, 2) : t;
 }
 
 /// Dense, in the order of t's memory: a [B, H, S, D] view of [B, S, H, D] memory gives one such again.
@@ -42,18 +46,18 @@ Tensor outputOfBackward(const Tensor& dy, int64_t unsqueezeDim, bool tokensFirst
 
 void runCuda(const Tensor& q, const Tensor& k, const Tensor& cos, const Tensor& sin, const Tensor& qOut,
              const Tensor& kOut, int64_t unsqueezeDim, bool fast, bool backward) {
-    const c10::cuda::CUDAGuard guard(q.device());
-    const HeadTensor heads(tokensBeforeHeads(q, unsqueezeDim)), headsOfK(tokensBeforeHeads(k, unsqueezeDim));
+    const HeadsAt at = headsAt(unsqueezeDim);
+    const HeadTensor heads(q, at), headsOfK(k, at);
     const RotaryTensors tables(cos, sin);
     FsRope call{};
     call.q = heads.heads;
     call.k = headsOfK.heads;
-    call.q_out = HeadTensor(tokensBeforeHeads(qOut, unsqueezeDim)).heads;
-    call.k_out = HeadTensor(tokensBeforeHeads(kOut, unsqueezeDim)).heads;
+    call.q_out = HeadTensor(qOut, at).heads;
+    call.k_out = HeadTensor(kOut, at).heads;
     call.rotary = tables.rotary;
-    call.batch = heads.tensor.size(0);
-    call.tokens = heads.tensor.size(1);
-    call.head_dim = heads.tensor.size(3);
+    call.batch = q.size(0);
+    call.tokens = q.size(tokenDimension(at));
+    call.head_dim = q.size(3);
     call.dtype = dtypeOf(q, "q");
     call.rounding = roundingOf(fast);
     checkCall(backward ? fusescope_rope_backward(&call, streamOf(q)) : fusescope_rope_forward(&call, streamOf(q)));
@@ -83,13 +87,16 @@ Pair backwardMeta(const Tensor& dq, const Tensor& dk, const Tensor& cos, const T
 
 Pair forwardCuda(const Tensor& q, const Tensor& k, const Tensor& cos, const Tensor& sin, int64_t unsqueezeDim,
                  bool fast) {
-    Pair out = forwardMeta(q, k, cos, sin, unsqueezeDim, fast);
+    checkShapes(q, k, cos, sin, unsqueezeDim);
+    const c10::cuda::CUDAGuard guard(q.device());
+    Pair out{emptyCudaLike(q), emptyCudaLike(k)};
     runCuda(q, k, cos, sin, std::get<0>(out), std::get<1>(out), unsqueezeDim, fast, false);
     return out;
 }
 
 Pair backwardCuda(const Tensor& dq, const Tensor& dk, const Tensor& cos, const Tensor& sin, int64_t unsqueezeDim,
                   bool qTokensFirst, bool kTokensFirst, bool fast) {
+    const c10::cuda::CUDAGuard guard(dq.device());
     Pair out = backwardMeta(dq, dk, cos, sin, unsqueezeDim, qTokensFirst, kTokensFirst, fast);
     runCuda(dq, dk, cos, sin, std::get<0>(out), std::get<1>(out), unsqueezeDim, fast, true);
     return out;

@@ -17,7 +17,7 @@ using Pair = std::tuple<Tensor, Tensor>;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-Tensor outputOf(const Tensor& gate, const Tensor& up) {
+void checkInputs(const Tensor& gate, const Tensor& up) {
     TORCH_CHECK(gate.dim() >= 1, "swiglu: expected gate with at least one dimension");
     TORCH_CHECK(gate.sym_sizes() == up.sym_sizes(), "swiglu: expected gate and up of one shape, found ",
                 gate.sym_sizes(), " and ", up.sym_sizes());
@@ -25,6 +25,10 @@ Tensor outputOf(const Tensor& gate, const Tensor& up) {
                 gate.scalar_type(), " and ", up.scalar_type());
     TORCH_CHECK(gate.device() == up.device(), "swiglu: expected gate and up on one device, found ", gate.device(),
                 " and ", up.device());
+}
+
+Tensor outputOf(const Tensor& gate, const Tensor& up) {
+    checkInputs(gate, up);
     return at::empty_symint(gate.sym_sizes(), gate.options());
 }
 
@@ -49,7 +53,6 @@ void checkGradient(const Tensor& dh, at::IntArrayRef sizes) {
 }
 
 void runForward(const Tensor& gate, const Tensor& up, const Tensor& h, bool fast) {
-    const c10::cuda::CUDAGuard guard(gate.device());
     const RowTensor rowsGate(gate), rowsUp(up);
     FsSwigluForward call{};
     call.gate = rowsGate.rows;
@@ -63,9 +66,8 @@ void runForward(const Tensor& gate, const Tensor& up, const Tensor& h, bool fast
 
 void runBackward(const Tensor& dh, const Tensor& gate, const Tensor& up, const Tensor& dgate, const Tensor& dup,
                  bool fast) {
-    const c10::cuda::CUDAGuard guard(gate.device());
     checkGradient(dh, gate.sizes());
-    const RowTensor rowsDh(dh.to(gate.scalar_type())), rowsGate(gate), rowsUp(up);
+    const RowTensor rowsDh(inType(dh, gate.scalar_type())), rowsGate(gate), rowsUp(up);
     FsSwigluBackward call{};
     call.dh = rowsDh.rows;
     call.gate = rowsGate.rows;
@@ -79,26 +81,32 @@ void runBackward(const Tensor& dh, const Tensor& gate, const Tensor& up, const T
 }
 
 Tensor forwardCuda(const Tensor& gate, const Tensor& up, bool fast) {
-    const Tensor h = outputOf(gate, up);
+    checkInputs(gate, up);
+    const c10::cuda::CUDAGuard guard(gate.device());
+    Tensor h = emptyCudaContiguous(gate);
     runForward(gate, up, h, fast);
     return h;
 }
 
 Tensor forwardPackedCuda(const Tensor& gateUp, bool fast) {
-    const Tensor h = outputOfPacked(gateUp);
+    const c10::cuda::CUDAGuard guard(gateUp.device());
+    Tensor h = outputOfPacked(gateUp);
     const RowTensor packed(gateUp);
     runForward(half(packed.tensor, 0), half(packed.tensor, 1), h, fast);
     return h;
 }
 
 Pair backwardCuda(const Tensor& dh, const Tensor& gate, const Tensor& up, bool fast) {
-    const Tensor dgate = outputOf(gate, up), dup = emptyLike(up);
+    checkInputs(gate, up);
+    const c10::cuda::CUDAGuard guard(gate.device());
+    const Tensor dgate = emptyCudaContiguous(gate), dup = emptyCudaContiguous(up);
     runBackward(dh, gate, up, dgate, dup, fast);
     return {dgate, dup};
 }
 
 Tensor backwardPackedCuda(const Tensor& dh, const Tensor& gateUp, bool fast) {
-    const Tensor dgateUp = emptyLike(gateUp);
+    const c10::cuda::CUDAGuard guard(gateUp.device());
+    Tensor dgateUp = emptyCudaContiguous(gateUp);
     const RowTensor packed(gateUp);
     runBackward(dh, half(packed.tensor, 0), half(packed.tensor, 1), half(dgateUp, 0), half(dgateUp, 1), fast);
     return dgateUp;

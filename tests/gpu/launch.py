@@ -42,6 +42,7 @@ def candidates():
     x, weight, wide, other = tensor(1, 4096), tensor(4096), tensor(1, 12288), tensor(1, 12288)
     q, k, head = tensor(1, 1, 32, 128), tensor(1, 1, 8, 128), tensor(128)
     cos, sin = peers.rope_tables(1, 128, torch.bfloat16)
+    turned = q.transpose(1, 2), k.transpose(1, 2)
     call = lambda op: op.default
     return {
         "empty": lambda: torch.empty_like(x),
@@ -54,6 +55,7 @@ def candidates():
         "native mul": lambda: wide * other,
         "qk_norm_rope": lambda f=call(ops.qk_norm_rope): f(q, k, head, head, cos, sin, 1e-6, False),
         "rope": lambda f=call(ops.rope): f(q, k, cos, sin, 2, False),
+        "rope, heads first": lambda f=call(ops.rope): f(*turned, cos, sin, 1, False),
     }
 
 

@@ -5,7 +5,7 @@ from checking import assert_close, differing, layouts, poison
 from test_rms_norm import DTYPES, EPS, eager, truth
 
 ops = torch.ops.fusescope
-SHAPES = [(1, 2), (3, 7), (5, 128), (2, 3, 64), (33, 1000), (9, 4096), (3, 5120), (2, 16384), (1, 40000), (0, 128)]
+SHAPES = [(1, 2), (3, 7), (5, 128), (2, 3, 64), (33, 1000), (9, 4096), (3, 5120), (2, 16384), (1, 40000), (5, 30, 128), (400, 1024), (66, 8192), (0, 128)]
 
 
 @pytest.mark.parametrize("fast", [False, True])
@@ -75,3 +75,12 @@ def test_operator_contract(device):
     x, residual = (torch.randn(6, 64, device=device, requires_grad=True) for _ in range(2))
     weight = torch.rand(64, device=device, requires_grad=True)
     torch.library.opcheck(ops.add_rms_norm.default, (x, residual, weight, EPS, False))
+    torch.library.opcheck(ops.add_rms_norm.default, (x.detach(), residual.detach(), weight.detach(), EPS, False))
+
+
+def test_without_a_gradient_the_same_bits(device):
+    x, residual = (torch.randn(5, 96, device=device).bfloat16() for _ in range(2))
+    weight = torch.rand(96, device=device).bfloat16()
+    poison(device)
+    want = ops.add_rms_norm_forward(x, residual, weight, EPS, False)
+    assert all(torch.equal(a, b) for a, b in zip(ops.add_rms_norm(x, residual, weight, EPS, False), want))

@@ -243,6 +243,9 @@ def test_operator_contract(device):
     cos, sin = torch.randn(1, 6, 64, device=device), torch.randn(1, 6, 64, device=device)
     torch.library.opcheck(ops.qk_norm_rope.default, (q, k, wq, wk, cos, sin, EPS, False))
     inputs = [t.detach() for t in (q, k, wq, wk, cos, sin)]
+    torch.library.opcheck(ops.qk_norm_rope.default, (*inputs, EPS, False))
+    with_rstd = ops.qk_norm_rope_forward(*inputs, EPS, False)
+    assert all(torch.equal(a, b) for a, b in zip(ops.qk_norm_rope(*inputs, EPS, False), with_rstd))
     rstd = ops.qk_norm_rope_forward(*inputs, EPS, False)[2:]
     into = torch.empty(2, 6, 4, 64, device=device), torch.empty(2, 6, 2, 64, device=device)
     torch.library.opcheck(ops.qk_norm_rope_backward_into.default, (*inputs[:2], *inputs, *rstd, EPS, False, *into))

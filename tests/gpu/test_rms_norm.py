@@ -6,7 +6,7 @@ from checking import assert_close, differing, layouts, poison
 ops = torch.ops.fusescope
 DTYPES = [torch.bfloat16, torch.float16, torch.float32]
 SHAPES = [(1, 1), (3, 7), (5, 128), (2, 3, 64), (4, 2, 8, 128), (7, 256), (33, 1000), (9, 4096), (3, 5120), (2, 8200), (300, 1024),
-          (3, 16384), (2, 40000), (0, 128), (4, 0, 64), (3, 0)]
+          (3, 16384), (2, 40000), (130, 64), (5, 30, 128), (140, 256), (400, 1024), (66, 8192), (0, 128), (4, 0, 64), (3, 0)]
 EPS = 1e-6
 
 
@@ -138,6 +138,20 @@ def test_refuses_what_does_not_fit(device):
         ops.rms_norm(torch.tensor(1.0, device=device), torch.ones(1, device=device))
 
 
+@pytest.mark.gpu
+def test_refuses_a_weight_elsewhere():
+    with pytest.raises(RuntimeError, match="weight on cuda:0, found cpu"):
+        ops.rms_norm(torch.randn(3, 8, device="cuda"), torch.ones(8))
+
+
+def test_without_a_gradient_the_same_bits(device):
+    x, weight = torch.randn(5, 96, device=device).bfloat16(), torch.rand(96, device=device).bfloat16()
+    poison(device)
+    assert torch.equal(ops.rms_norm(x, weight, EPS, False), ops.rms_norm_forward(x, weight, EPS, False)[0])
+    with torch.inference_mode():
+        assert torch.equal(ops.rms_norm(x, weight, EPS, False), ops.rms_norm_forward(x, weight, EPS, False)[0])
+
+
 def test_meta_and_compile_shapes():
     y = ops.rms_norm(torch.empty(2, 3, 64, device="meta", dtype=torch.bfloat16), torch.empty(64, device="meta"))
     assert y.shape == (2, 3, 64) and y.dtype == torch.float32
@@ -148,3 +162,4 @@ def test_operator_contract(device):
     x = torch.randn(6, 64, device=device, requires_grad=True)
     weight = torch.rand(64, device=device, requires_grad=True)
     torch.library.opcheck(ops.rms_norm.default, (x, weight, EPS, False))
+    torch.library.opcheck(ops.rms_norm.default, (x.detach(), weight.detach(), EPS, False))

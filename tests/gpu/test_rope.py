@@ -209,4 +209,5 @@ def test_operator_contract(device):
     k = torch.randn(2, 2, 6, 64, device=device, requires_grad=True)
     cos, sin = torch.randn(1, 6, 64, device=device), torch.randn(1, 6, 64, device=device)
     torch.library.opcheck(ops.rope.default, (q, k, cos, sin, 1, False))
+    torch.library.opcheck(ops.rope.default, (q.detach(), k.detach(), cos, sin, 1, False))
     torch.library.opcheck(ops.rope.default, (q.detach().transpose(1, 2), k.detach().transpose(1, 2), cos, sin, 2, True))
