@@ -7,6 +7,7 @@
 #include "core/analysis/step_text.h"
 #include "core/base/format.h"
 #include "core/cost/device.h"
+#include "core/measured/chosen_gain.h"
 #include "ui/base/legend.h"
 #include "ui/base/paint.h"
 #include "ui/base/session.h"
@@ -193,13 +194,13 @@ void MainWindow::updateHeadline() {
     w_->headline->setToolTip(QString());
     const AnalysisPtr& a = session_->analysis();
     if (!a || !a->trace) return;
-    const MeasuredPlan measured = applyMeasured(*a, session_->measured());
+    const MeasuredPlan measured = applyMeasured(*a, session_->measured(), session_->regions());
     const QString with_results = measuredPlanText(*a, measured);
     w_->headline->setText(with_results.isEmpty() ? text(stepHeadline(*a))
                                                  : tr("step %1 → %2 measured")
                                                        .arg(text(formatDuration(a->plan.step_ns)),
                                                             text(formatDuration(measured.predicted_step_ns.expected))));
-    if (measured.any() && measured.measured < measured.parts)
+    if (measured.measured > 0 && measured.measured < measured.parts)
         w_->headline->setText(tr("step %1 → %2, %3 of %4 measured")
                                   .arg(text(formatDuration(a->plan.step_ns)),
                                        text(formatDuration(measured.predicted_step_ns.expected)),

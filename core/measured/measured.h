@@ -87,8 +87,9 @@ struct MeasuredFinding {
 // The plan's step. Instances that measured slower when fused stay as they are: they save nothing.
 struct MeasuredPlan {
     std::size_t measured = 0, parts = 0; // findings of the plan with a measured saving, and all
+    std::size_t regions = 0; // of the user's own choice, whose savings are in it too (core/measured/chosen_gain.h)
     Range saving_ns, predicted_step_ns;
-    [[nodiscard]] bool any() const noexcept { return measured > 0; }
+    [[nodiscard]] bool any() const noexcept { return measured + regions > 0; }
 };
 [[nodiscard]] MeasuredPlan applyMeasured(const Analysis& analysis, const MeasuredSet& set);
 
