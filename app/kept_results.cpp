@@ -27,8 +27,8 @@ QString keptResultsPath(const QString& folder, const std::vector<std::string>& f
     for (const std::string& file : files) {
         const QFileInfo info(text(file));
         hash.addData(info.absoluteFilePath().toUtf8());
-        const QByteArray state = QByteArray::number(info.size()) + ' ' +
-                                 QByteArray::number(info.lastModified().toMSecsSinceEpoch()) + '\n';
+        const QByteArray state =
+            QByteArray::number(info.size()) + ' ' + QByteArray::number(info.lastModified().toMSecsSinceEpoch()) + '\n';
         hash.addData(state);
     }
     return folder + QLatin1Char('/') + QString::fromLatin1(hash.result().toHex().left(32)) +

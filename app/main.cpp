@@ -54,11 +54,13 @@ int main(int argc, char** argv) {
                                    QStringLiteral("name"));
     const QCommandLineOption select(
         QStringLiteral("select"),
-        QCoreApplication::translate("main", "What to select: finding:ID, module:PATH or kernel:N"),
+        QCoreApplication::translate("main", "What to select: finding:ID, module:PATH, nodes:A,B or kernel:N"),
         QStringLiteral("what"));
     const QCommandLineOption fuse(
         QStringLiteral("fuse"),
-        QCoreApplication::translate("main", "What to measure before the picture: ids of findings with commas between, or plan"),
+        QCoreApplication::translate(
+            "main",
+            "What to measure before the picture: ids of findings with commas between, plan, module:PATH or nodes:A,B"),
         QStringLiteral("what"));
     const QCommandLineOption save_session(
         QStringLiteral("save-session"),

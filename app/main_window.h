@@ -84,6 +84,8 @@ private:
     void buildFuse();
     void buildFuseMenu();
     void updateFuse();
+    void fuseSelection();
+    [[nodiscard]] bool selectionIsRegion() const;
     void fitBar();
 
     void applyTheme();

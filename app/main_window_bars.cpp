@@ -7,6 +7,7 @@
 #include "core/analysis/step_text.h"
 #include "core/base/format.h"
 #include "core/cost/device.h"
+#include "core/measured/chosen_gain.h"
 #include "ui/base/legend.h"
 #include "ui/base/paint.h"
 #include "ui/base/session.h"
@@ -204,7 +205,7 @@ void MainWindow::updateHeadline() {
                                                  : tr("step %1 → %2 measured")
                                                        .arg(text(formatDuration(a->plan.step_ns)),
                                                             text(formatDuration(measured.predicted_step_ns.expected))));
-    if (measured.any() && measured.measured < measured.parts)
+    if (measured.measured > 0 && measured.measured < measured.parts)
         w_->headline->setText(tr("step %1 → %2, %3 of %4 measured")
                                   .arg(text(formatDuration(a->plan.step_ns)),
                                        text(formatDuration(measured.predicted_step_ns.expected)),

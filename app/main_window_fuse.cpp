@@ -10,6 +10,7 @@
 #include "ui/base/paint.h"
 #include "ui/base/session.h"
 #include "ui/fuse/fuse_queue.h"
+#include "ui/fuse/region_words.h"
 #include "ui/panels/findings_panel.h"
 
 #include <QMenuBar>
@@ -20,13 +21,13 @@ void MainWindow::buildFuse() {
     if (remember_) runner_->setCommand(settings::runnerCommand());
     fuse_->setRunner(runner_);
     findings_->setQueue(fuse_);
-    w_->fuse = new QAction(tr("&Fuse the chosen finding"), this);
+    w_->fuse = new QAction(tr("&Fuse the selection"), this);
     w_->fuse->setShortcut(QKeySequence(tr("Ctrl+Return")));
     w_->fuse_plan = new QAction(tr("Fuse all in the &plan"), this);
     w_->fuse_plan->setShortcut(QKeySequence(tr("Ctrl+Shift+Return")));
     w_->cancel_fuse = new QAction(tr("&Cancel all measurements"), this);
     w_->clear_measured = new QAction(tr("C&lear measured results"), this);
-    connect(w_->fuse, &QAction::triggered, findings_, &FindingsPanel::fuseChosen);
+    connect(w_->fuse, &QAction::triggered, this, &MainWindow::fuseSelection);
     connect(w_->fuse_plan, &QAction::triggered, fuse_, &FuseQueue::fusePlan);
     connect(w_->cancel_fuse, &QAction::triggered, fuse_, &FuseQueue::cancelAll);
     connect(w_->clear_measured, &QAction::triggered, fuse_, &FuseQueue::clearMeasured);
@@ -37,9 +38,31 @@ void MainWindow::buildFuse() {
         session_->pick({PickKind::Finding, finding});
         fuse_->fuse(finding);
     });
+    connect(session_, &Session::regionWanted, fuse_, &FuseQueue::fuseWish);
+    connect(fuse_, &FuseQueue::refused, this, [this](const QString& why) { banner_->show(Banner::Tone::Note, why); });
+    connect(session_, &Session::selectionChanged, this, &MainWindow::updateFuse);
+    connect(session_, &Session::markedRangeChanged, this, &MainWindow::updateFuse);
     connect(session_, &Session::measuredChanged, this, &MainWindow::updateHeadline);
+    connect(session_, &Session::regionsChanged, this, &MainWindow::updateHeadline);
     connect(session_, &Session::measuredChanged, this, &MainWindow::keepMeasured);
     updateFuse();
+}
+
+// A range, several nodes and a module are regions of their own; anything smaller that a finding goes through is that
+// finding, as the details show it.
+bool MainWindow::selectionIsRegion() const {
+    const SelectedWork work = selectedWork(*session_);
+    if (work.wish.empty()) return false;
+    const auto [begin, end] = session_->markedRange();
+    const PickKind kind = session_->selection().pick.kind;
+    return begin < end || kind == PickKind::Nodes || kind == PickKind::Module || findings_->chosen() < 0;
+}
+
+void MainWindow::fuseSelection() {
+    if (selectionIsRegion())
+        fuse_->fuseWish(selectedWork(*session_).wish);
+    else
+        findings_->fuseChosen();
 }
 
 void MainWindow::buildFuseMenu() {
@@ -54,10 +77,15 @@ void MainWindow::buildFuseMenu() {
 
 void MainWindow::updateFuse() {
     const int row = findings_->chosen();
-    const QString against =
-        row < 0 ? tr("Choose a finding first.") : fuse_->reasonAgainst(static_cast<std::size_t>(row));
-    w_->fuse->setEnabled(against.isEmpty() && !fuse_->job(static_cast<std::size_t>(row)).active());
-    w_->fuse->setToolTip(against);
+    if (selectionIsRegion()) {
+        w_->fuse->setEnabled(!fuse_->choosing());
+        w_->fuse->setToolTip(fuseThisText(*session_->analysis(), selectedWork(*session_)));
+    } else {
+        const QString against = row < 0 ? tr("Choose a finding, nodes, a module or a range of the timeline first.")
+                                        : fuse_->reasonAgainst(static_cast<std::size_t>(row));
+        w_->fuse->setEnabled(against.isEmpty() && !fuse_->job(static_cast<std::size_t>(row)).active());
+        w_->fuse->setToolTip(against);
+    }
     const bool plan = fuse_->planCanBeFused();
     w_->fuse_plan->setEnabled(plan);
     w_->fuse_plan->setToolTip(plan ? tr("Measure every finding of the plan, unfused and fused (Ctrl+Shift+Return)")

@@ -79,8 +79,11 @@ SessionFile MainWindow::sessionNow() const {
     session.selection = pickText(a, session_->selection().pick);
     session.window_state = saveState();
     session.measured = session_->measured();
-    for (const std::string& file : a.files)
-        session.inputs.append({QFileInfo(text(file)).absoluteFilePath(), {}});
+    for (const ChosenPtr& region : session_->regions()) session.regions.push_back(*region);
+    if (const Pick pick = session_->selection().pick; pick.kind == PickKind::Region)
+        for (const ChosenPtr& region : session_->regions())
+            if (numberOf(region->id) == pick.id) session.selection = QLatin1String("region:") + text(region->id);
+    for (const std::string& file : a.files) session.inputs.append({QFileInfo(text(file)).absoluteFilePath(), {}});
     return session;
 }
 
@@ -163,6 +166,11 @@ void MainWindow::restoreSession() {
     session_->setMeasured(std::move(session->measured));
     const Pick pick = pickOf(*session_->analysis(), session->selection);
     if (pick.kind != PickKind::None) session_->pick(pick);
+    const QString region = QStringLiteral("region:");
+    if (!session->regions.empty())
+        fuse_->restoreRegions(std::move(session->regions), session->selection.startsWith(region)
+                                                               ? session->selection.mid(region.size()).toStdString()
+                                                               : std::string());
 }
 
 void MainWindow::keepResultsIn(const QString& folder) { kept_folder_ = folder; }
@@ -188,6 +196,7 @@ void MainWindow::showKept() {
     if (!kept) return;
     const std::size_t count = kept->measured.results().size();
     session_->setMeasured(std::move(kept->measured));
+    if (!kept->regions.empty()) fuse_->restoreRegions(std::move(kept->regions));
     banner_->show(Banner::Tone::Note,
                   count == 1 ? tr("A result that was measured earlier with these files is shown.")
                              : tr("%1 results that were measured earlier with these files are shown.").arg(count),

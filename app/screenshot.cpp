@@ -57,25 +57,46 @@ std::vector<std::size_t> rowsOf(const Analysis& analysis, const QString& what) {
     return rows;
 }
 
+// A place in the model as --select names it becomes a region and is on its way; none when it cannot be one.
+std::vector<std::size_t> rowOfPlace(MainWindow& window, const QString& what) {
+    const Analysis& analysis = *window.session().analysis();
+    RegionWish wish;
+    wish.nodes = nodesOf(analysis, what);
+    if (const Pick pick = pickOf(analysis, what); pick.kind == PickKind::Module) wish.module = ModuleId(pick.id);
+    if (wish.empty())
+        std::fprintf(stderr, "fusescope: expected --fuse to name something in these files, found '%s'\n",
+                     qUtf8Printable(what));
+    window.session().clear();
+    window.session().wantRegion(wish);
+    waitFor([&] { return !window.fuseQueue().choosing(); }, kTimeoutMs);
+    if (const int row = window.findings().chosen(); row >= 0) return {static_cast<std::size_t>(row)};
+    const QStringList sentences = window.banner().sentences();
+    for (const QString& sentence : sentences) std::fprintf(stderr, "fusescope: %s\n", qUtf8Printable(sentence));
+    return {};
+}
+
 // Chooses each finding and presses Fuse, one after the other as a user would, and tells how long each took until its
 // result stood in the window. False: one failed, and why is on stderr.
 bool measure(MainWindow& window, const QString& what) {
     const Analysis& analysis = *window.session().analysis();
     FuseQueue& queue = window.fuseQueue();
     waitFor([&] { return queue.prepared(); }, kTimeoutMs);
-    const std::vector<std::size_t> rows = rowsOf(analysis, what);
+    const bool place = what.startsWith(QLatin1String("module:")) || what.startsWith(QLatin1String("nodes:"));
+    const std::vector<std::size_t> rows = place ? rowOfPlace(window, what) : rowsOf(analysis, what);
     bool ok = !rows.empty();
     for (const std::size_t row : rows) {
-        const char* id = analysis.findings[row].id.c_str();
+        const char* id = window.session().workAt(row)->id.c_str();
         if (const QString against = queue.reasonAgainst(row); !against.isEmpty()) {
             std::fprintf(stderr, "fusescope: %s: %s\n", id, qUtf8Printable(against));
             ok = ok && rows.size() > 1; // the others are measured
             continue;
         }
-        window.session().pick({PickKind::Finding, static_cast<quint32>(row)});
         QElapsedTimer clock;
         clock.start();
-        window.findings().fuseChosen();
+        if (!place) {
+            window.session().pick(window.session().pickOfWork(row));
+            window.findings().fuseChosen();
+        }
         waitFor([&] { return !queue.job(row).active() && window.settled(); }, kMeasureMs);
         if (const FuseJob job = queue.job(row); job.state == FuseJob::State::Failed) {
             std::fprintf(stderr, "fusescope: %s: %s\n", id, qUtf8Printable(errorWords(job.error).long_text));
@@ -131,12 +152,15 @@ int takeScreenshot(MainWindow& window, const QStringList& files, const Screensho
     }
     if (!options.select.isEmpty() && window.session().analysis()) {
         const Pick pick = pickOf(*window.session().analysis(), options.select);
-        if (pick.kind == PickKind::None) {
+        const std::vector<NodeId> several = nodesOf(*window.session().analysis(), options.select);
+        if (several.size() > 1)
+            window.session().pickNodes(several);
+        else if (pick.kind == PickKind::None) {
             std::fprintf(stderr, "fusescope: expected --select to name something in these files, found '%s'\n",
                          qUtf8Printable(options.select));
             return kExitUsage;
-        }
-        window.session().pick(pick);
+        } else
+            window.session().pick(pick);
     }
     bool measured = true;
     if (!options.fuse.isEmpty() && window.session().analysis()) measured = measure(window, options.fuse);

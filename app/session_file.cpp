@@ -16,9 +16,10 @@ namespace fusescope {
 namespace {
 
 constexpr auto kSchema = "fusescope.session/1";
-constexpr qsizetype kMostBytes = qsizetype{64} << 20, kMostInputs = 64;
+constexpr qsizetype kMostBytes = qsizetype{64} << 20, kMostInputs = 64, kMostRegions = 1000;
 
 QString name(const char* key) { return QLatin1String(key); }
+std::string textOf(const QJsonObject& object, const char* key) { return object[name(key)].toString().toStdString(); }
 
 QJsonArray measuredArray(const MeasuredSet& set) {
     JsonWriter json;
@@ -26,12 +27,44 @@ QJsonArray measuredArray(const MeasuredSet& set) {
     return QJsonDocument::fromJson(QByteArray::fromStdString(json.text())).array();
 }
 
+QJsonArray textsOf(const std::vector<std::string>& texts) {
+    QJsonArray out;
+    for (const std::string& one : texts) out.append(text(one));
+    return out;
+}
+std::vector<std::string> textsIn(const QJsonObject& object, const char* key) {
+    std::vector<std::string> out;
+    const QJsonArray array = object[name(key)].toArray();
+    for (const auto& one : array) out.push_back(one.toString().toStdString());
+    return out;
+}
+
+QJsonObject regionObject(const ChosenRegion& region) {
+    return {{name("module"), text(region.module)},
+            {name("nodes"), textsOf(region.nodes)},
+            {name("fusions"), textsOf(region.fusions)},
+            {name("note"), text(region.note)}};
+}
+
+// False: it names nothing.
+bool readRegion(const QJsonObject& o, std::vector<ChosenRegion>& regions) {
+    ChosenRegion region;
+    region.module = textOf(o, "module");
+    region.nodes = textsIn(o, "nodes");
+    region.fusions = textsIn(o, "fusions");
+    region.note = textOf(o, "note");
+    if (!o[name("module")].isString() || region.nodes.size() > kMaxRegionSteps) return false;
+    regions.push_back(std::move(region));
+    return true;
+}
+
 } // namespace
 
 QByteArray sessionJson(const SessionFile& session) {
     QJsonObject root;
     root[name("schema")] = name(kSchema);
-    QJsonArray inputs;
+    QJsonArray inputs, regions;
+    for (const ChosenRegion& region : session.regions) regions.append(regionObject(region));
     for (const SessionInput& input : session.inputs)
         inputs.append(QJsonObject{{name("path"), input.path}, {name("sha256"), QString::fromLatin1(input.sha256)}});
     root[name("inputs")] = inputs;
@@ -40,6 +73,7 @@ QByteArray sessionJson(const SessionFile& session) {
     root[name("selection")] = session.selection;
     root[name("window_state")] = QString::fromLatin1(session.window_state.toBase64());
     root[name("measured")] = measuredArray(session.measured);
+    root[name("regions")] = regions; // absent in files of earlier versions
     return QJsonDocument(root).toJson();
 }
 
@@ -54,9 +88,9 @@ Result<SessionFile> sessionFromJson(const QByteArray& json, const QString& where
     const QJsonObject root = document.object();
     if (root[name("schema")].toString() != name(kSchema)) return wrong("another kind or version of file");
     SessionFile session;
-    const QJsonArray inputs = root[name("inputs")].toArray();
+    const QJsonArray inputs = root[name("inputs")].toArray(), regions = root[name("regions")].toArray();
     if (inputs.isEmpty()) return wrong("no inputs in it");
-    if (inputs.size() > kMostInputs) return wrong("more entries than make sense");
+    if (inputs.size() > kMostInputs || regions.size() > kMostRegions) return wrong("more entries than make sense");
     for (const QJsonValue& value : inputs) {
         const QJsonObject o = value.toObject();
         session.inputs.append({o[name("path")].toString(), o[name("sha256")].toString().toLatin1()});
@@ -70,6 +104,8 @@ Result<SessionFile> sessionFromJson(const QByteArray& json, const QString& where
         readMeasured({json.constData(), static_cast<std::size_t>(json.size())}, where.toStdString());
     if (!measured) return std::move(measured).error();
     session.measured = std::move(*measured);
+    for (const auto& value : regions)
+        if (!readRegion(value.toObject(), session.regions)) return wrong("a region that cannot be read");
     return session;
 }
 
@@ -94,11 +130,22 @@ Pick pickOf(const Analysis& a, const QString& what) {
     if (kind == QLatin1String("module"))
         if (const ModuleId module = a.link.modules.find(rest.toStdString()); module.valid())
             return {PickKind::Module, module.value};
+    if (const std::vector<NodeId> nodes = nodesOf(a, what); nodes.size() == 1)
+        return {PickKind::Node, nodes.front().value};
     bool number = false;
     const uint row = rest.toUInt(&number);
     if (kind == QLatin1String("kernel") && number && a.trace && row < a.trace->kernels.size())
         return {PickKind::Kernel, row};
     return {};
+}
+
+std::vector<NodeId> nodesOf(const Analysis& analysis, const QString& text) {
+    std::vector<NodeId> nodes;
+    if (!analysis.graph || !text.startsWith(QLatin1String("nodes:"))) return nodes;
+    const QStringList names = text.mid(6).split(QLatin1Char(','));
+    for (std::size_t n = 0; n < analysis.graph->ops.nodes.size(); ++n)
+        if (names.contains(fusescope::text(analysis.graph->ops.name(NodeId(n))))) nodes.emplace_back(n);
+    return nodes;
 }
 
 QString pickText(const Analysis& a, Pick pick) {
@@ -110,6 +157,8 @@ QString pickText(const Analysis& a, Pick pick) {
                    ? QLatin1String("module:") + text(a.link.modules.at(ModuleId(pick.id)).path)
                    : QString();
     case PickKind::Kernel: return QStringLiteral("kernel:%1").arg(pick.id);
+    case PickKind::Node:
+        return a.graph ? QLatin1String("nodes:") + text(a.graph->ops.name(NodeId(pick.id))) : QString();
     default: return {};
     }
 }

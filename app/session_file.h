@@ -6,10 +6,13 @@
 #include "core/analysis/selection.h"
 #include "core/base/result.h"
 #include "core/measured/measured.h"
+#include "core/region/chosen.h"
 
 #include <QByteArray>
 #include <QList>
 #include <QString>
+
+#include <vector>
 
 namespace fusescope {
 
@@ -23,6 +26,7 @@ struct SessionFile {
     QString selection;                             // pickText()
     QByteArray window_state;
     MeasuredSet measured;
+    std::vector<ChosenRegion> regions; // of each what it is made again from: module, nodes, fusions, note
 };
 
 [[nodiscard]] QByteArray sessionJson(const SessionFile& session);
@@ -32,8 +36,10 @@ struct SessionFile {
 // Where an input is now: at its path, else beside the session's file. "" when at neither.
 [[nodiscard]] QString foundInput(const SessionInput& input, const QString& session_path);
 
-// "finding:rms_norm", "module:model.layers.0.mlp", "kernel:17"; None for what is not there.
+// "finding:rms_norm", "module:model.layers.0.mlp", "nodes:silu,mul_15", "kernel:17"; None for what is not there and for
+// several nodes, which are nodesOf()'s.
 [[nodiscard]] Pick pickOf(const Analysis& analysis, const QString& text);
+[[nodiscard]] std::vector<NodeId> nodesOf(const Analysis& analysis, const QString& text);
 [[nodiscard]] QString pickText(const Analysis& analysis, Pick pick); // "" for what has no such name
 
 } // namespace fusescope

@@ -8,9 +8,11 @@ set(FUSESCOPE_UI_SOURCES
     base/tip.cpp
     fuse/fuse_actions.cpp
     fuse/fuse_bar.cpp
+    fuse/fuse_commands.cpp
     fuse/fuse_queue.cpp
     fuse/fuse_runner.h
     fuse/fuse_words.cpp
+    fuse/region_words.cpp
     graph/breadcrumb.cpp
     graph/graph_canvas.cpp
     graph/graph_layouter.cpp

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/chosen_regions.h"
 
-#include "core/analysis/step_text.h"
 #include "core/graph/module_path.h"
 #include "core/region/build.h"
+#include "core/region/chosen.h"
 
 #include <algorithm>
 #include <charconv>
@@ -67,56 +67,33 @@ std::string layerPath(const ModuleTree& tree, std::string_view number) {
     return found;
 }
 
-// What the plan saves inside the modules.
-void predictModule(const Analysis& analysis, const std::vector<ModuleId>& modules, MeasuredRegion& about) {
-    const ModelGraph& graph = *analysis.graph;
-    const auto inside = [&](const Instance& instance) {
-        return !instance.nodes.empty() && std::any_of(modules.begin(), modules.end(), [&](ModuleId module) {
-            return std::all_of(instance.nodes.begin(), instance.nodes.end(),
-                               [&](NodeId node) { return graph.modules.contains(module, graph.ops.at(node).module); });
-        });
-    };
-    for (const PlanPart& part : analysis.plan.parts)
-        for (const Finding& finding : analysis.findings)
-            if (finding.id == part.finding)
-                for (const std::uint32_t i : part.instances)
-                    if (inside(finding.instances[i])) {
-                        about.predicted_saving_ns += finding.instances[i].saving_ns;
-                        about.predicted = true;
-                    }
-    if (!analysis.link.modules_from_graph) return;
-    StepTime sum;
-    for (const ModuleId module : modules)
-        if (module.index() < analysis.modules.size()) {
-            sum.forward_ns += analysis.modules[module.index()].forward_ns;
-            sum.backward_ns += analysis.modules[module.index()].backward_ns;
-        }
-    about.time_ns = sum.total();
-    // Waits are not told of modules: where the GPU waits for launches, this is not what they take of the step.
-    const StepStats* step = analysedStep(analysis);
-    if (about.time_ns > 0 && step != nullptr && step->bound == StepBound::Kernels)
-        about.module_time = StepTime{sum.forward_ns / about.instances, sum.backward_ns / about.instances, 0};
-}
-
+// With the plan's fusions; identical layers: one stands for all.
 Result<std::vector<ChosenRegion>> ofModule(const Analysis& analysis, const std::string& path) {
+    fusescope::ChosenRegion module;
+    module.module = path;
+    module.fusions = analysis.plan.findings;
+    Result<ChosenWork> work = workOfChosen(analysis, module);
+    if (!work) return std::move(work).error();
     ChosenRegion chosen;
-    Result<Region> region = regionOfModule(analysis, path, analysis.plan.findings);
-    if (!region) return std::move(region).error();
-    chosen.region = std::move(*region);
+    chosen.region = std::move(work->region);
     MeasuredRegion& about = chosen.about;
     about.region = chosen.region.id;
     about.pattern = chosen.region.pattern;
     about.title = chosen.region.title;
-    const ModuleTree& tree = analysis.graph->modules;
-    std::vector<ModuleId> modules{tree.find(path)};
-    for (const FoldGroup& fold : tree.folds) // identical layers: one stands for all
-        if (std::find(fold.members.begin(), fold.members.end(), modules.front()) != fold.members.end()) {
-            modules = fold.members;
-            break;
+    about.instances = static_cast<double>(work->chosen.work.instances.size());
+    about.predicted_saving_ns = work->chosen.work.saving_ns;
+    about.predicted = about.predicted_saving_ns.expected > 0;
+    StepTime sum; // identical layers take nearly the same
+    for (const Instance& instance : work->chosen.work.instances)
+        if (const auto time = stepTimeOf(work->chosen.work, instance)) {
+            sum.forward_ns += time->forward_ns / about.instances;
+            sum.backward_ns += time->backward_ns / about.instances;
+            sum.wait_ns += time->wait_ns / about.instances;
         }
-    if (!modules.front().valid()) return std::vector<ChosenRegion>{std::move(chosen)};
-    about.instances = static_cast<double>(modules.size());
-    predictModule(analysis, modules, about);
+    if (!work->chosen.work.time_estimated) {
+        about.time_ns = work->chosen.work.time_ns;
+        about.module_time = sum;
+    }
     return std::vector<ChosenRegion>{std::move(chosen)};
 }
 

@@ -23,6 +23,12 @@ void addInstance(const Instance& instance, SelectionSets& sets) {
     if (instance.module.valid()) sets.modules.push_back(instance.module);
 }
 
+void addNode(const Analysis& a, NodeId node, SelectionSets& sets) {
+    sets.nodes.push_back(node);
+    for (const KernelId k : a.link.kernelsOf(node))
+        if (k.index() < a.op_of_kernel.size() && a.op_of_kernel[k.index()] >= 0) sets.kernels.push_back(k);
+}
+
 // Kernels of the analysed step whose module lies in or below m.
 void addModule(const Analysis& a, ModuleId m, SelectionSets& sets) {
     sets.modules.push_back(m);
@@ -66,7 +72,8 @@ void addSlice(const Analysis& a, SliceId s, SelectionSets& sets) {
 // What the primary sets drag along.
 void complete(const Analysis& a, SelectionSets& sets) {
     sortUnique(sets.kernels);
-    const bool from_nodes = sets.pick.kind == PickKind::Node;
+    const PickKind kind = sets.pick.kind;
+    const bool from_nodes = kind == PickKind::Node || kind == PickKind::Nodes || kind == PickKind::Region;
     for (const KernelId k : sets.kernels) {
         const WorkLink& link = a.link.kernels[k.index()];
         if (!from_nodes && link.node.valid()) sets.nodes.push_back(link.node);
@@ -113,9 +120,7 @@ SelectionSets select(const Analysis& a, Pick pick) {
     case PickKind::Node: {
         const NodeId node(pick.id);
         if (!a.graph || node.index() >= a.graph->ops.nodes.size()) break;
-        sets.nodes.push_back(node);
-        for (const KernelId k : a.link.kernelsOf(node))
-            if (k.index() < a.op_of_kernel.size() && a.op_of_kernel[k.index()] >= 0) sets.kernels.push_back(k);
+        addNode(a, node, sets);
         break;
     }
     case PickKind::Module:
@@ -132,7 +137,18 @@ SelectionSets select(const Analysis& a, Pick pick) {
     case PickKind::Slice:
         if (a.trace) addSlice(a, SliceId(pick.id), sets);
         break;
+    case PickKind::Nodes:
+    case PickKind::Region: break;
     }
+    complete(a, sets);
+    return sets;
+}
+
+SelectionSets selectNodes(const Analysis& a, Pick pick, const std::vector<NodeId>& nodes) {
+    SelectionSets sets;
+    sets.pick = pick;
+    for (const NodeId node : nodes)
+        if (a.graph && node.index() < a.graph->ops.nodes.size()) addNode(a, node, sets);
     complete(a, sets);
     return sets;
 }

@@ -9,9 +9,10 @@
 
 namespace fusescope {
 
-enum class PickKind : std::uint8_t { None, Finding, Instance, Node, Module, Kernel, Op, Slice };
+enum class PickKind : std::uint8_t { None, Finding, Instance, Node, Module, Kernel, Op, Slice, Nodes, Region };
 
 // id: row of findings / NodeId / ModuleId / KernelId / row of ops / SliceId; Instance: finding row << 16 | instance.
+// Nodes (several of them) and Region (of the user's own choice): numbers of whoever keeps them; select() knows neither.
 struct Pick {
     PickKind kind = PickKind::None;
     std::uint32_t id = 0;
@@ -27,5 +28,7 @@ struct SelectionSets { // each sorted ascending
     SliceId slice;                 // the one picked on the timeline, if any
 };
 [[nodiscard]] SelectionSets select(const Analysis& analysis, Pick pick);
+// The same for several nodes and the kernels of the analysed step that they launched.
+[[nodiscard]] SelectionSets selectNodes(const Analysis& analysis, Pick pick, const std::vector<NodeId>& nodes);
 
 } // namespace fusescope

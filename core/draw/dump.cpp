@@ -26,6 +26,8 @@ std::string_view nameOfPick(PickKind kind) noexcept {
     case PickKind::Kernel: return "kernel";
     case PickKind::Op: return "op";
     case PickKind::Slice: return "slice";
+    case PickKind::Nodes: return "nodes";
+    case PickKind::Region: return "region";
     case PickKind::None: break;
     }
     return "";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a finding stands in the model and in its source. Private to core/fusion.
+// Where a finding stands in the model and in its source. Shared with core/region, else private to core/fusion.
 #pragma once
 
 #include "core/fusion/instances.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the fused form of an instance would take, as a range. Private to core/fusion.
+// How long the fused form of an instance would take, as a range. Shared with core/region, else private to core/fusion.
 #pragma once
 
 #include "core/fusion/instances.h"

@@ -100,11 +100,12 @@ struct MeasuredFinding {
 // that had lost to it may come in.
 struct MeasuredPlan {
     std::size_t measured = 0, parts = 0; // findings of the plan, and left out of it, with a measured saving, and all
+    std::size_t regions = 0; // of the user's own choice, whose savings are in it too (core/measured/chosen_gain.h)
     Range saving_ns, predicted_step_ns;
     Plan plan;                                  // that of the analysis where nothing is measured
     std::size_t predicted_instances = 0;        // in the plan and not measured
     std::vector<std::string> left_out, come_in; // ids: measured, and no part of it any more; part of it only now
-    [[nodiscard]] bool any() const noexcept { return measured > 0; }
+    [[nodiscard]] bool any() const noexcept { return measured + regions > 0; }
     [[nodiscard]] bool whole() const noexcept { return measured > 0 && predicted_instances == 0; }
 };
 [[nodiscard]] MeasuredPlan applyMeasured(const Analysis& analysis, const MeasuredSet& set);

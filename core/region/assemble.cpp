@@ -42,4 +42,10 @@ void forwardAlone(Region& region, std::string why) {
     region.reason += (region.reason.empty() ? "" : "; ") + std::move(why);
 }
 
+bool stepTrains(const Analysis& analysis) {
+    if (analysis.trace == nullptr) return true;
+    return std::any_of(analysis.link.kernels.begin(), analysis.link.kernels.end(),
+                       [](const WorkLink& work) { return work.direction == Direction::Backward; });
+}
+
 } // namespace fusescope::region

@@ -2,6 +2,7 @@
 // From nodes and fused forms to a region. Private to core/region.
 #pragma once
 
+#include "core/analysis/analysis.h"
 #include "core/region/fills.h"
 
 namespace fusescope::region {
@@ -13,5 +14,8 @@ namespace fusescope::region {
 
 // What cannot be trained through: the forward alone is measured.
 void forwardAlone(Region& region, std::string why);
+
+// Whether the trace has a backward pass at all; without a trace, the graph tells.
+[[nodiscard]] bool stepTrains(const Analysis& analysis);
 
 } // namespace fusescope::region

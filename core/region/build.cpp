@@ -4,6 +4,7 @@
 #include "core/region/assemble.h"
 #include "core/region/catalogue_form.h"
 #include "core/region/chain_text.h"
+#include "core/region/closed_nodes.h"
 #include "core/region/forms.h"
 
 #include <algorithm>
@@ -77,13 +78,6 @@ const std::string& numericsOf(Pattern pattern) {
     }
 }
 
-// Whether the trace has a backward pass at all; without a trace, the graph tells.
-bool stepTrains(const Analysis& analysis) {
-    if (analysis.trace == nullptr) return true;
-    return std::any_of(analysis.link.kernels.begin(), analysis.link.kernels.end(),
-                       [](const WorkLink& work) { return work.direction == Direction::Backward; });
-}
-
 } // namespace
 } // namespace region
 
@@ -101,13 +95,7 @@ Result<Region> regionOfNodes(const ModelGraph& model, std::span<const NodeId> no
     if (!region) return region;
     region->id = region->pattern = "selection";
     region->title = std::to_string(part->nodes.size()) + (part->nodes.size() == 1 ? " node" : " nodes");
-    ModuleId module = model.ops.at(part->nodes.front()).module; // the innermost around all of them
-    for (const NodeId node : part->nodes)
-        for (int guard = 0; module.valid() && guard < 1024; ++guard) {
-            if (model.modules.contains(module, model.ops.at(node).module)) break;
-            module = model.modules.at(module).parent;
-        }
-    const std::string& path = model.modules.at(module).path;
+    const std::string& path = model.modules.at(moduleAround(model, part->nodes)).path;
     if (!path.empty()) region->title += " of " + path;
     if (!reason.empty()) region->reason = reason;
     if (!region->fused.steps.empty()) {

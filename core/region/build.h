@@ -34,5 +34,8 @@ struct RegionClass {
 // replaced by their fused operators.
 [[nodiscard]] Result<Region> regionOfModule(const Analysis& analysis, std::string_view module,
                                             std::span<const std::string> findings);
+// The same of any nodes that enclose their flow.
+[[nodiscard]] Result<Region> regionOfNodes(const Analysis& analysis, std::span<const NodeId> nodes,
+                                           std::span<const std::string> findings);
 
 } // namespace fusescope

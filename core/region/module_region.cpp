@@ -177,26 +177,12 @@ Result<std::vector<Form>> withGroups(const GraphFlow& graph, const Subgraph& who
     return std::vector<Form>{};
 }
 
-} // namespace
-} // namespace region
-
-using namespace region;
-
-Result<Region> regionOfModule(const Analysis& analysis, std::string_view module,
-                              std::span<const std::string> findings) {
-    if (analysis.graph == nullptr)
-        return Error{ErrorCode::NotFound, "a graph, whose nodes a module's region is made of", "a trace alone",
-                     "region"};
+// The nodes as they are and with the findings' instances replaced; what could not be placed is its reason.
+Result<Region> regionWith(const Analysis& analysis, std::span<const NodeId> nodes,
+                          std::span<const std::string> findings) {
     const ModelGraph& model = *analysis.graph;
-    const ModuleId id = moduleAt(model.modules, module);
-    if (!id.valid())
-        return Error{ErrorCode::NotFound, "a module of the graph", "'" + std::string(module.substr(0, 200)) + "'",
-                     "region"};
-    const fusion::GraphFlow graph(model);
+    const GraphFlow graph(model);
     const Fills fills(graph);
-    std::vector<NodeId> nodes;
-    for (std::size_t n = 0; n < model.ops.nodes.size(); ++n)
-        if (model.modules.contains(id, model.ops.nodes[n].module)) nodes.emplace_back(n);
     const Result<Subgraph> whole = subgraphOf(graph, nodes, true);
     if (!whole) return whole.error();
 
@@ -228,7 +214,40 @@ Result<Region> regionOfModule(const Analysis& analysis, std::string_view module,
     if (!fused) return fused.error();
     Result<Region> region = assemble(graph, fills, *whole, *fused);
     if (!region) return region;
+    region->numerics = any ? "as each fusion's" : "";
+    if (!any && region->reason.empty())
+        region->reason = findings.empty() ? "no fusion was chosen" : "none of the chosen fusions lies inside";
+    for (const std::string& why : refused) region->reason += (region->reason.empty() ? "" : "; ") + why;
+    if (region->reason.size() > kMaxRegionText) region->reason.resize(kMaxRegionText);
+    region->backward = region->backward && stepTrains(analysis);
+    return region;
+}
 
+Result<Region> checked(Region region) {
+    if (const Status status = checkRegion(region); !status) return status.error();
+    return region;
+}
+
+} // namespace
+} // namespace region
+
+using namespace region;
+
+Result<Region> regionOfModule(const Analysis& analysis, std::string_view module,
+                              std::span<const std::string> findings) {
+    if (analysis.graph == nullptr)
+        return Error{ErrorCode::NotFound, "a graph, whose nodes a module's region is made of", "a trace alone",
+                     "region"};
+    const ModelGraph& model = *analysis.graph;
+    const ModuleId id = moduleAt(model.modules, module);
+    if (!id.valid())
+        return Error{ErrorCode::NotFound, "a module of the graph", "'" + std::string(module.substr(0, 200)) + "'",
+                     "region"};
+    std::vector<NodeId> nodes;
+    for (std::size_t n = 0; n < model.ops.nodes.size(); ++n)
+        if (model.modules.contains(id, model.ops.nodes[n].module)) nodes.emplace_back(n);
+    Result<Region> region = regionWith(analysis, nodes, findings);
+    if (!region) return region;
     const std::string& path = model.modules.at(id).path;
     const std::string_view name = lastComponent(path);
     const bool layer = layerNumber(name) >= 0;
@@ -236,17 +255,18 @@ Result<Region> regionOfModule(const Analysis& analysis, std::string_view module,
     region->id = path.empty() ? "model" : layer ? "layer." + std::string(name) : "module." + path;
     if (region->id.size() > kMaxRegionName) region->id.resize(kMaxRegionName);
     region->title = path.empty() ? "The whole model" : path;
-    region->numerics = any ? "as each fusion's" : "";
-    if (!any && region->reason.empty())
-        region->reason = findings.empty() ? "no fusion was chosen" : "none of the chosen fusions lies inside";
-    for (const std::string& why : refused) region->reason += (region->reason.empty() ? "" : "; ") + why;
-    if (region->reason.size() > kMaxRegionText) region->reason.resize(kMaxRegionText);
-    const bool trained = analysis.trace == nullptr ||
-                         std::any_of(analysis.link.kernels.begin(), analysis.link.kernels.end(),
-                                     [](const WorkLink& work) { return work.direction == Direction::Backward; });
-    region->backward = region->backward && trained;
-    if (const Status status = checkRegion(*region); !status) return status.error();
-    return region;
+    return checked(std::move(*region));
+}
+
+Result<Region> regionOfNodes(const Analysis& analysis, std::span<const NodeId> nodes,
+                             std::span<const std::string> findings) {
+    if (analysis.graph == nullptr)
+        return Error{ErrorCode::NotFound, "a graph, whose nodes a region is made of", "a trace alone", "region"};
+    Result<Region> region = regionWith(analysis, nodes, findings);
+    if (!region) return region;
+    region->id = region->pattern = "selection";
+    region->title = std::to_string(nodes.size()) + " nodes";
+    return checked(std::move(*region));
 }
 
 } // namespace fusescope

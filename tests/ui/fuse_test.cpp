@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Measuring findings in the window: buttons, queue, cancelling, results, undo. The whole window on the bundled sample,
 // with a runner that the test plays itself.
+#include "tests/ui/played_runner.h"
 #include "tests/ui/window_harness.h"
 
 #include "ui/fuse/fuse_actions.h"
@@ -25,50 +26,6 @@
 #include <vector>
 
 namespace fusescope {
-namespace {
-
-// Collects what is asked; the test answers.
-class PlayedRunner : public FuseRunner {
-public:
-    qint64 measure(const Region& region) override {
-        asked.push_back(region);
-        return ++last;
-    }
-    void cancel(qint64 id) override { cancelled.push_back(id); }
-    bool available() const override { return there; }
-    QString commandText() const override { return QStringLiteral("played"); }
-    const RunnerHello* hello() const override { return nullptr; }
-
-    void setThere(bool now) {
-        there = now;
-        Q_EMIT changed();
-    }
-    void answer(double before_us, double after_us, bool gpu = true) {
-        FuseResult r;
-        r.region = asked.back().id;
-        r.device = gpu ? "NVIDIA H200" : "CPU (reference kernels)";
-        r.on_gpu = gpu;
-        Comparison c;
-        c.direction = "forward";
-        c.has_fused = true;
-        c.baseline.us = {before_us, before_us, before_us};
-        c.fused.us = {after_us, after_us, after_us};
-        r.directions.push_back(c);
-        Q_EMIT measured(last, r);
-    }
-    void fail(const char* code) {
-        RunnerError error;
-        error.code = code;
-        error.message = "why it failed";
-        Q_EMIT failed(last, error);
-    }
-    std::vector<Region> asked;
-    std::vector<qint64> cancelled;
-    qint64 last = 0;
-    bool there = true;
-};
-
-} // namespace
 
 class FuseTest : public QObject {
     Q_OBJECT
@@ -104,8 +61,8 @@ private Q_SLOTS:
         played_->setThere(false);
         QVERIFY(!button()->isEnabled());
         QVERIFY(button()->toolTip().contains(QLatin1String("No runner")));
-        QVERIFY(action("&Fuse the chosen finding") != nullptr);
-        QVERIFY(!action("&Fuse the chosen finding")->isEnabled());
+        QVERIFY(action("&Fuse the selection") != nullptr);
+        QVERIFY(!action("&Fuse the selection")->isEnabled());
         QVERIFY(!action("Fuse all in the &plan")->isEnabled());
         played_->setThere(true);
         QVERIFY(button()->isEnabled());
@@ -378,6 +335,60 @@ private Q_SLOTS:
         const QByteArray report = file.readAll();
         QVERIFY(report.contains("## Measured"));
         QVERIFY(report.contains("| 400 µs ±0% | 48.0 µs ±0% | 8.33x |"));
+    }
+
+    // A decode step has a shape for each length of the cache.
+    void everyShapeIsMeasuredTheLongestFirst() {
+        auto made = std::make_shared<Analysis>();
+        made->device.name = "NVIDIA H200";
+        made->device.source = DeviceSource::Trace;
+        Finding norms;
+        norms.id = "rms_norm";
+        norms.pattern = Pattern::RmsNorm;
+        for (int i = 0; i < 9; ++i) {
+            Instance one;
+            one.pattern = Pattern::RmsNorm;
+            one.from_trace = true;
+            one.geometry.dtype = DType::BFloat16;
+            one.geometry.rows = 16.0 * (i + 1);
+            one.geometry.width = 64;
+            one.geometry.eps = 1e-6;
+            one.geometry.sizes = {1, 16 * (i + 1), 64};
+            one.shape = std::to_string(16 * (i + 1)) + "x64 bf16";
+            one.forward_ns = 1000.0 * (1 + (i * 5) % 9); // in no order
+            norms.instances.push_back(one);
+        }
+        made->findings.push_back(std::move(norms));
+        Session own;
+        FuseQueue all(&own);
+        PlayedRunner runner;
+        all.setRunner(&runner);
+        own.setAnalysis(made);
+        QVERIFY(QTest::qWaitFor([&] { return all.prepared(); }, kLoadMs));
+        QCOMPARE(all.reasonAgainst(0), QString());
+        all.fuse(0);
+        QCOMPARE(all.job(0).of, std::size_t{9});
+        // 9000 ns is the instance i with 5 i = 8 (mod 9): i = 7, of 128 rows.
+        QCOMPARE(runner.asked.front().inputs.front().meta.sizes, (std::vector<std::int64_t>{1, 128, 64}));
+        for (int i = 0; i < 7; ++i) runner.answer(9, 4);
+        QVERIFY(jobText(all.job(0)).contains(QLatin1String("shape 8 of 9")));
+        // Cancelled, it keeps what is measured.
+        all.cancel(0);
+        runner.fail("cancelled");
+        // A form without a backward says so in the list, too.
+        MeasuredSet alone = own.measured();
+        QVERIFY(!measuredLine(applyMeasured(*made, made->findings[0], alone)).contains(QLatin1String("alone")));
+        for (const auto& [key, result] : own.measured().results()) {
+            MeasuredResult noted = result;
+            noted.note = "pointwise_chain has no backward: the forward alone is measured";
+            alone.set(noted);
+        }
+        const QString told = measuredLine(applyMeasured(*made, made->findings[0], alone));
+        QVERIFY2(told.contains(QStringLiteral("forward 2.25× alone")), qPrintable(told));
+        const MeasuredFinding measured = applyMeasured(*made, made->findings[0], own.measured());
+        QCOMPARE(measured.measured, std::size_t{7});
+        QVERIFY2(measuredLine(measured).endsWith(QStringLiteral("7 of 9 shapes")), qPrintable(measuredLine(measured)));
+        QVERIFY(measuredHtml(measured, Theme::Light).contains(QLatin1String("in 7 of 9 shapes")));
     }
 
     void twoHundredClicks() {

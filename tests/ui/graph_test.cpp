@@ -229,6 +229,35 @@ private Q_SLOTS:
         QVERIFY(s.canvas()->grab().toImage() != selected);
     }
 
+    void controlClickChoosesSeveral() {
+        Shown s;
+        QVERIFY(s.settle());
+        s.panel->focusModule(s.visible().nodes[static_cast<std::size_t>(s.expandable())].module);
+        QVERIFY(s.settle());
+        s.panel->fit();
+        std::vector<int> boxes;
+        std::vector<NodeId> nodes;
+        for (std::size_t i = 0; i < s.visible().nodes.size(); ++i)
+            if (s.visible().nodes[i].kind == VisibleKind::Op) {
+                boxes.push_back(static_cast<int>(i));
+                nodes.push_back(s.visible().nodes[i].node);
+            }
+        QVERIFY(boxes.size() >= 2);
+        const auto click = [&](std::size_t i) {
+            QTest::mouseClick(s.canvas(), Qt::LeftButton, Qt::ControlModifier, s.middleOf(boxes[i]));
+        };
+        click(0);
+        QCOMPARE(s.session.selection().pick, (Pick{PickKind::Node, nodes[0].value}));
+        click(1);
+        QCOMPARE(s.session.selection().pick.kind, PickKind::Nodes);
+        QCOMPARE(s.session.selection().nodes,
+                 (std::vector<NodeId>{std::min(nodes[0], nodes[1]), std::max(nodes[0], nodes[1])}));
+        click(0); // again: without it
+        QCOMPARE(s.session.selection().pick, (Pick{PickKind::Node, nodes[1].value}));
+        s.session.back();
+        QCOMPARE(s.session.selection().nodes.size(), std::size_t{2});
+    }
+
     void aFindingIsHighlighted() {
         Shown s;
         QVERIFY(s.settle());

@@ -7,10 +7,15 @@
 #include "core/analysis/selection.h"
 #include "core/draw/draw_list.h"
 #include "core/measured/measured.h"
+#include "core/region/chosen.h"
 
 #include <QObject>
 
+#include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace fusescope {
@@ -27,15 +32,33 @@ public:
 
     // What runners measured of the files; another step or device of the same files keeps it.
     [[nodiscard]] const MeasuredSet& measured() const { return measured_; }
-    // The analysis' plan with it; reckoned once. Empty without an analysis.
+    // The analysis' plan with it and with regions(); reckoned once. Empty without an analysis.
     [[nodiscard]] const MeasuredPlan& measuredPlan() const;
+
+    // What the user chose to run beyond the findings. Files that are opened anew begin without; whoever makes regions
+    // brings them to another step of the same files.
+    [[nodiscard]] const std::vector<ChosenPtr>& regions() const { return regions_; }
+    void addRegion(ChosenPtr region); // in the place of one of that id, else last
+    void removeRegion(const std::string& id);
+    // Rows of whatever can be measured: findings, then regions.
+    [[nodiscard]] std::size_t workRows() const;
+    [[nodiscard]] const Finding* workAt(std::size_t row) const; // null: there is no such row
+    [[nodiscard]] ChosenPtr regionAt(std::size_t row) const;    // null: a finding, or no such row
+    [[nodiscard]] int workRowOf(const std::string& id) const;   // -1: none
+    [[nodiscard]] Pick pickOfWork(std::size_t row) const;
 
     void setAnalysis(AnalysisPtr analysis); // clears the selection and its history
     void setMeasured(MeasuredSet measured);
     void setTheme(Theme theme);
-    void pick(Pick pick); // what a click anywhere does; the same pick again changes nothing
+    void pick(Pick pick);                      // what a click anywhere does; the same pick again changes nothing
+    void pickNodes(std::vector<NodeId> nodes); // several at once
     void clear() { pick({}); }
-    void wantFused(std::uint32_t finding) { Q_EMIT fuseWanted(finding); } // what "Fuse" in any view does
+    void wantFused(std::uint32_t finding) { Q_EMIT fuseWanted(finding); }  // what "Fuse" in any view does
+    void wantRegion(const RegionWish& wish) { Q_EMIT regionWanted(wish); } // what "Fuse this" does
+
+    // The range marked on the timeline, ns; equal: none. Whatever is picked later takes its place.
+    [[nodiscard]] std::pair<std::int64_t, std::int64_t> markedRange() const { return marked_; }
+    void setMarkedRange(std::int64_t begin, std::int64_t end);
 
     // Earlier and later selections, as a browser does.
     void back();
@@ -48,15 +71,22 @@ Q_SIGNALS:
     void selectionChanged();
     void themeChanged();
     void measuredChanged();
+    void regionsChanged();
+    void markedRangeChanged();
     void fuseWanted(quint32 finding);
+    void regionWanted(const fusescope::RegionWish& wish);
 
 private:
     void show(Pick pick);
+    [[nodiscard]] SelectionSets setsOf(Pick pick) const;
 
     AnalysisPtr analysis_;
     SelectionSets selection_;
     MeasuredSet measured_;
     mutable std::optional<MeasuredPlan> measured_plan_; // none: not reckoned yet
+    std::vector<ChosenPtr> regions_;
+    std::vector<std::vector<NodeId>> node_sets_; // by the number of a pick of several nodes
+    std::pair<std::int64_t, std::int64_t> marked_{};
     Theme theme_ = Theme::Light;
     std::vector<Pick> history_{Pick{}};
     std::size_t position_ = 0;

@@ -3,20 +3,28 @@
 
 #include "ui/base/paint.h"
 #include "ui/fuse/fuse_words.h"
+#include "ui/fuse/region_words.h"
 
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace fusescope {
 
 FuseBar::FuseBar(Session* session, FuseQueue* queue, QWidget* parent)
     : QWidget(parent), session_(session), queue_(queue), button_(new QPushButton(this)),
-      runner_(new QPushButton(tr("Runner…"), this)), progress_(new QProgressBar(this)), note_(new QLabel(this)) {
+      runner_(new QPushButton(tr("Runner…"), this)), this_(new QPushButton(this)), progress_(new QProgressBar(this)),
+      note_(new QLabel(this)) {
     setObjectName(QStringLiteral("fuseBar"));
     button_->setObjectName(QStringLiteral("fuseButton"));
+    this_->setObjectName(QStringLiteral("fuseThis"));
+    this_->installEventFilter(this);
+    this_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // a long name does not widen the panel
     progress_->setTextVisible(false);
     progress_->setAccessibleName(tr("Progress of the measurement"));
     note_->setTextFormat(Qt::PlainText);
@@ -29,11 +37,13 @@ FuseBar::FuseBar(Session* session, FuseQueue* queue, QWidget* parent)
     auto* row = new QHBoxLayout;
     row->setSpacing(8);
     row->addWidget(button_);
+    row->addWidget(this_, 1); // beside it: in a low window a line more would cover the details
     row->addWidget(progress_, 1);
     row->addStretch();
     row->addWidget(runner_);
     column->addLayout(row);
     column->addWidget(note_);
+    connect(this_, &QPushButton::clicked, this, [this] { session_->wantRegion(selectedWork(*session_).wish); });
     connect(button_, &QPushButton::clicked, this, [this] {
         if (row_ < 0) return;
         const auto at = static_cast<std::size_t>(row_);
@@ -53,18 +63,60 @@ void FuseBar::show(int row) {
     update();
 }
 
+// As much of the words as the button has room for.
+void FuseBar::elide() {
+    constexpr int kFrame = 16;
+    const int room = std::max(0, this_->width() - kFrame);
+    this_->setText(
+        this_->fontMetrics().elidedText(words_, Qt::ElideMiddle, room).replace(QLatin1Char('&'), QLatin1String("&&")));
+}
+
+bool FuseBar::eventFilter(QObject* watched, QEvent* event) {
+    if (watched == this_ && event->type() == QEvent::Resize) elide();
+    return QWidget::eventFilter(watched, event);
+}
+
+bool FuseBar::refresh() {
+    update();
+    return !isHidden();
+}
+
 void FuseBar::update() {
     const AnalysisPtr& analysis = session_->analysis();
-    const bool some = row_ >= 0 && analysis && static_cast<std::size_t>(row_) < analysis->findings.size();
-    setVisible(some);
-    if (!some) return;
+    const Finding* shown = row_ >= 0 ? session_->workAt(static_cast<std::size_t>(row_)) : nullptr;
+    const SelectedWork selected = selectedWork(*session_);
+    const bool region = !selected.wish.empty() && analysis->graph != nullptr;
+    this_->setVisible(region);
+    if (region) {
+        const QString words = fuseThisText(*analysis, selected);
+        words_ = words;
+        elide();
+        this_->setToolTip(
+            queue_->choosing()
+                ? tr("Looking at it")
+                : tr("%1. It is run as it is and, where there is a form, fused (Ctrl+Return)").arg(words));
+        this_->setAccessibleName(words);
+        this_->setEnabled(!queue_->choosing());
+    }
+    setVisible(shown != nullptr || region);
+    button_->setVisible(shown != nullptr);
+    if (shown == nullptr) {
+        for (QWidget* widget :
+             {static_cast<QWidget*>(progress_), static_cast<QWidget*>(runner_), static_cast<QWidget*>(note_)})
+            widget->hide();
+        return;
+    }
     const auto row = static_cast<std::size_t>(row_);
-    const Finding& finding = analysis->findings[row];
+    const Finding& finding = *shown;
+    const ChosenPtr region_shown = session_->regionAt(row);
     const FuseJob job = queue_->job(row);
     const QString against = queue_->reasonAgainst(row);
     bool again = false;
     for (const auto& [key, result] : session_->measured().results()) again = again || key.first == finding.id;
-    button_->setText(job.active() ? tr("Cancel") : again ? tr("Measure again") : tr("Fuse"));
+    button_->setText(job.active()                              ? tr("Cancel")
+                     : again                                   ? tr("Measure again")
+                     : region_shown && !region_shown->has_form ? tr("Measure")
+                                                               : tr("Fuse"));
     button_->setEnabled(job.active() ? job.state != FuseJob::State::Cancelling : against.isEmpty());
     button_->setToolTip(job.active() ? tr("Leave it unmeasured")
                         : !against.isEmpty()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Below the details of a finding: the button that measures it, how far it is, what went wrong.
+// Below the details of a finding: the button that measures it, how far it is, what went wrong; and the button that
+// makes a region of what is selected in the views.
 #pragma once
 
 #include "ui/fuse/fuse_queue.h"
@@ -16,17 +17,23 @@ class FuseBar : public QWidget {
     Q_OBJECT
 public:
     FuseBar(Session* session, FuseQueue* queue, QWidget* parent = nullptr);
-    void show(int row); // of the finding, -1: none
+    void show(int row); // of the finding or region, -1: none
+    bool refresh();     // what is selected may be another; whether anything can be done
 
 Q_SIGNALS:
     void runnerWanted(); // where a runner could be named
 
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
 private:
     void update();
+    void elide();
     Session* session_;
     FuseQueue* queue_;
     int row_ = -1;
-    QPushButton *button_, *runner_;
+    QString words_; // of the button for the selection, in full
+    QPushButton *button_, *runner_, *this_;
     QProgressBar* progress_;
     QLabel* note_;
 };

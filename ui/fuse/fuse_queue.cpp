@@ -3,62 +3,20 @@
 
 #include "core/region/build.h"
 #include "ui/base/paint.h"
+#include "ui/fuse/fuse_commands.h"
 
 #include <QDateTime>
 #include <QThreadPool>
-#include <QUndoCommand>
 
 #include <algorithm>
 #include <mutex>
 #include <new>
-#include <optional>
 #include <utility>
 
 namespace fusescope {
 namespace {
 
-constexpr std::size_t kMostShapes = 6; // of a finding; the ones that take the most time. The rest stays predicted
 constexpr int kUndoSteps = 200;
-
-class LandResult : public QUndoCommand {
-public:
-    LandResult(Session* session, MeasuredResult result) : session_(session), result_(std::move(result)) {
-        if (const MeasuredResult* old = session->measured().find(result_.finding, result_.instance_class))
-            before_ = *old;
-        setText(FuseQueue::tr("measured %1").arg(fusescope::text(result_.finding)));
-    }
-    void redo() override {
-        MeasuredSet set = session_->measured();
-        set.set(result_);
-        session_->setMeasured(std::move(set));
-    }
-    void undo() override {
-        MeasuredSet set = session_->measured();
-        if (before_)
-            set.set(*before_);
-        else
-            set.remove({result_.finding, result_.instance_class});
-        session_->setMeasured(std::move(set));
-    }
-
-private:
-    Session* session_;
-    MeasuredResult result_;
-    std::optional<MeasuredResult> before_;
-};
-
-class ClearResults : public QUndoCommand {
-public:
-    explicit ClearResults(Session* session) : session_(session), before_(session->measured()) {
-        setText(FuseQueue::tr("clear measured results"));
-    }
-    void redo() override { session_->setMeasured({}); }
-    void undo() override { session_->setMeasured(before_); }
-
-private:
-    Session* session_;
-    MeasuredSet before_;
-};
 
 double timeOf(const Finding& finding, const InstanceClass& one) {
     double time = 0;
@@ -67,6 +25,21 @@ double timeOf(const Finding& finding, const InstanceClass& one) {
         time += instance.forward_ns + instance.backward_ns + instance.idle_ns;
     }
     return time;
+}
+
+// All of a result but what the runner says.
+MeasuredResult headOf(const std::string& id, const std::string& instance_class, const std::string& shape,
+                      const Region& region) {
+    MeasuredResult head;
+    head.finding = id;
+    head.instance_class = instance_class;
+    head.shape = shape;
+    head.note = region.reason;
+    head.fused_bytes = region.fused_bytes;
+    head.fused_backward_bytes = region.fused_backward_bytes;
+    head.fused_flops = region.fused_flops;
+    head.fused_backward_flops = region.fused_backward_flops;
+    return head;
 }
 
 } // namespace
@@ -84,8 +57,13 @@ FuseQueue::FuseQueue(Session* session, QObject* parent)
     connect(session, &Session::analysisChanged, this, [this] {
         cancelAll();
         jobs_.clear();
-        if (session_->measured().empty()) undo_.clear();
+        if (session_->measured().empty() && session_->regions().empty()) undo_.clear();
         prepare();
+        // Of another step or device of the same files.
+        std::vector<ChosenRegion> kept;
+        for (const ChosenPtr& region : session_->regions()) kept.push_back(*region);
+        of_regions_.clear();
+        if (!kept.empty()) restoreRegions(std::move(kept));
     });
     connect(session, &Session::measuredChanged, this, &FuseQueue::changed);
     prepare();
@@ -133,7 +111,6 @@ void FuseQueue::prepare() {
                 std::vector<InstanceClass> classes = instanceClasses(*analysis, finding);
                 std::stable_sort(classes.begin(), classes.end(),
                                  [&](const auto& a, const auto& b) { return timeOf(finding, a) > timeOf(finding, b); });
-                if (classes.size() > kMostShapes) classes.resize(kMostShapes);
                 for (const InstanceClass& c : classes) {
                     const std::uint32_t first = c.instances.front();
                     Result<Region> region = regionOfInstance(*analysis, finding, first);
@@ -147,14 +124,7 @@ void FuseQueue::prepare() {
                         continue;
                     }
                     Shape shape;
-                    shape.head.finding = finding.id;
-                    shape.head.instance_class = c.name;
-                    shape.head.shape = finding.instances[first].shape;
-                    shape.head.note = region->reason;
-                    shape.head.fused_bytes = region->fused_bytes;
-                    shape.head.fused_backward_bytes = region->fused_backward_bytes;
-                    shape.head.fused_flops = region->fused_flops;
-                    shape.head.fused_backward_flops = region->fused_backward_flops;
+                    shape.head = headOf(finding.id, c.name, finding.instances[first].shape, *region);
                     shape.region = std::move(*region);
                     one.shapes.push_back(std::move(shape));
                 }
@@ -186,13 +156,9 @@ void FuseQueue::setPrepared(std::size_t generation, std::vector<Prepared> prepar
     startNext();
 }
 
-const Finding* FuseQueue::findingAt(std::size_t row) const {
-    const AnalysisPtr& analysis = session_->analysis();
-    return analysis && row < analysis->findings.size() ? &analysis->findings[row] : nullptr;
-}
-
 const FuseQueue::Prepared* FuseQueue::preparedOf(const std::string& finding) const {
     const AnalysisPtr& analysis = session_->analysis();
+    if (const auto region = of_regions_.find(finding); region != of_regions_.end()) return &region->second;
     if (!analysis || of_findings_.size() != analysis->findings.size()) return nullptr;
     for (std::size_t row = 0; row < of_findings_.size(); ++row)
         if (analysis->findings[row].id == finding) return &of_findings_[row];
@@ -200,14 +166,14 @@ const FuseQueue::Prepared* FuseQueue::preparedOf(const std::string& finding) con
 }
 
 FuseJob FuseQueue::job(std::size_t row) const {
-    const Finding* finding = findingAt(row);
+    const Finding* finding = session_->workAt(row);
     if (finding == nullptr) return {};
     const auto at = jobs_.find(finding->id);
     return at == jobs_.end() ? FuseJob{} : at->second;
 }
 
 QString FuseQueue::reasonAgainst(std::size_t row) const {
-    const Finding* finding = findingAt(row);
+    const Finding* finding = session_->workAt(row);
     if (finding == nullptr) return tr("Nothing is opened.");
     if (finding->verdict == Verdict::AlreadyFused) return tr("It is fused already.");
     if (const Prepared* made = preparedOf(finding->id); made != nullptr && !made->reason.isEmpty()) return made->reason;
@@ -229,7 +195,7 @@ bool FuseQueue::planCanBeFused() const {
 }
 
 void FuseQueue::fuse(std::size_t row) {
-    const Finding* finding = findingAt(row);
+    const Finding* finding = session_->workAt(row);
     if (finding == nullptr || !reasonAgainst(row).isEmpty() || job(row).active()) return;
     FuseJob fresh;
     fresh.state = FuseJob::State::Waiting;
@@ -246,6 +212,93 @@ void FuseQueue::fusePlan() {
     for (const std::string& id : wanted)
         for (std::size_t row = 0; row < analysis->findings.size(); ++row)
             if (analysis->findings[row].id == id) fuse(row);
+}
+
+void FuseQueue::choose(std::function<Made(const Analysis&)> make, std::function<void(Made)> then) {
+    const AnalysisPtr analysis = session_->analysis();
+    if (!analysis) return;
+    ++choosing_;
+    QThreadPool::globalInstance()->start(
+        [analysis, mailbox = mailbox_, make = std::move(make), then = std::move(then)]() mutable {
+            Made made;
+            try {
+                made = make(*analysis);
+            } catch (const std::bad_alloc&) {
+                made.clear();
+                made.emplace_back(Error{ErrorCode::Limit, "memory for the region", "too little", "region"});
+            }
+            const std::lock_guard lock(mailbox->guard);
+            if (mailbox->owner == nullptr) return;
+            QMetaObject::invokeMethod(
+                mailbox->owner,
+                [mailbox, analysis, then = std::move(then), made = std::move(made)]() mutable {
+                    FuseQueue* queue = mailbox->owner;
+                    --queue->choosing_;
+                    if (queue->session_->analysis() == analysis) then(std::move(made));
+                    Q_EMIT queue->changed();
+                },
+                Qt::QueuedConnection);
+        });
+    Q_EMIT changed();
+}
+
+std::size_t FuseQueue::land(ChosenWork work) {
+    Prepared& made = of_regions_[work.chosen.id];
+    made = {};
+    const std::vector<InstanceClass> classes = instanceClasses(*session_->analysis(), work.chosen.work);
+    if (classes.empty()) made.reason = tr("It has no occurrence to measure.");
+    if (made.reason.isEmpty()) {
+        MeasuredResult head = headOf(work.chosen.id, classes.front().name, {}, work.region);
+        made.shapes.push_back({std::move(work.region), std::move(head)});
+    }
+    auto region = std::make_shared<const ChosenRegion>(std::move(work.chosen));
+    session_->addRegion(region);
+    return static_cast<std::size_t>(session_->workRowOf(region->id));
+}
+
+void FuseQueue::fuseWish(const RegionWish& wish) {
+    choose(
+        [wish](const Analysis& analysis) {
+            Made made;
+            made.push_back(workOfWish(analysis, wish));
+            return made;
+        },
+        [this](Made made) {
+            Result<ChosenWork>& work = made.front();
+            if (!work) {
+                Q_EMIT refused(tr("This cannot be run as one region. %1").arg(text(work.error().message())));
+                return;
+            }
+            const std::size_t row = work->finding ? *work->finding : land(std::move(*work));
+            session_->pick(session_->pickOfWork(row));
+            fuse(row);
+        });
+}
+
+void FuseQueue::restoreRegions(std::vector<ChosenRegion> saved, std::string picked) {
+    choose(
+        [saved = std::move(saved)](const Analysis& analysis) {
+            Made made;
+            for (const ChosenRegion& one : saved) made.push_back(workOfChosen(analysis, one));
+            return made;
+        },
+        [this, picked = std::move(picked)](Made made) {
+            for (Result<ChosenWork>& work : made) {
+                if (work)
+                    land(std::move(*work));
+                else
+                    Q_EMIT refused(tr("A region that was saved is left out. %1").arg(text(work.error().message())));
+            }
+            if (const int row = picked.empty() ? -1 : session_->workRowOf(picked); row >= 0)
+                session_->pick(session_->pickOfWork(static_cast<std::size_t>(row)));
+        });
+}
+
+void FuseQueue::removeRegion(std::size_t row) {
+    const ChosenPtr region = session_->regionAt(row);
+    if (!region) return;
+    cancel(row);
+    undo_.push(new RemoveRegion(session_, region));
 }
 
 void FuseQueue::startNext() {
@@ -326,7 +379,8 @@ void FuseQueue::onMeasured(qint64 id, const FuseResult& result) {
     if (const RunnerHello* hello = runner_->hello()) landed.versions = versionsText(*hello);
     const bool cancelled = jobs_[entry.finding].state == FuseJob::State::Cancelling;
     ++entry.next;
-    undo_.push(new LandResult(session_, std::move(landed)));
+    if (session_->workRowOf(entry.finding) >= 0) // else it was removed while it ran
+        undo_.push(new LandResult(session_, std::move(landed)));
     request_ = 0;
     if (cancelled)
         end(nullptr);
@@ -341,7 +395,7 @@ void FuseQueue::onFailed(qint64 id, const RunnerError& error) {
 }
 
 void FuseQueue::cancel(std::size_t row) {
-    const Finding* finding = findingAt(row);
+    const Finding* finding = session_->workAt(row);
     if (finding == nullptr) return;
     const auto at = std::find_if(entries_.begin(), entries_.end(),
                                  [&](const Entry& entry) { return entry.finding == finding->id; });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Findings that wait to be measured, the one that is, and what became of them. Results land in the session, each a step
-// that can be undone.
+// Findings and regions of the user's own that wait to be measured, the one that is, and what became of them. Results
+// land in the session, each a step that can be undone. Rows are those of Session::workAt().
 #pragma once
 
 #include "core/region/program.h"
@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,7 +24,7 @@ namespace fusescope {
 struct FuseJob {
     enum class State { Idle, Waiting, Running, Cancelling, Failed };
     State state = State::Idle;
-    std::size_t done = 0, of = 0; // of the finding's different shapes
+    std::size_t done = 0, of = 0; // of the finding's different shapes, those that take the most time first
     QString stage;                // of the runner: "fused forward"
     double fraction = -1;         // of all shapes together; negative: not known
     RunnerError error;            // Failed
@@ -49,6 +50,14 @@ public:
 
     void fuse(std::size_t row); // once more: measures again
     void fusePlan();
+    // What the user chose beyond findings becomes a region of the session, is picked and measured; where a finding is
+    // just that, the finding. refused() says why nothing came of it.
+    void fuseWish(const RegionWish& wish);
+    // Regions of a saved session; those that these files do not have are left out, and told. picked: id of the one to
+    // select, "" for none.
+    void restoreRegions(std::vector<ChosenRegion> saved, std::string picked = {});
+    [[nodiscard]] bool choosing() const { return choosing_ > 0; } // a wish is being looked at
+    void removeRegion(std::size_t row);                           // can be undone
     void cancel(std::size_t row);
     void cancelAll();
     void clearMeasured();
@@ -56,6 +65,7 @@ public:
 
 Q_SIGNALS:
     void changed(); // a job or what can be fused
+    void refused(const QString& sentence);
 
 private:
     struct Shape { // of a finding
@@ -72,6 +82,10 @@ private:
     };
     struct Mailbox;
 
+    using Made = std::vector<Result<ChosenWork>>;
+    // Runs in a worker; what it made comes back to `then` in this thread, unless other files were opened meanwhile.
+    void choose(std::function<Made(const Analysis&)> make, std::function<void(Made)> then);
+    std::size_t land(ChosenWork work); // its row
     void prepare();
     void setPrepared(std::size_t generation, std::vector<Prepared> prepared);
     void startNext();
@@ -81,7 +95,6 @@ private:
     void onMeasured(qint64 id, const FuseResult& result);
     void onFailed(qint64 id, const RunnerError& error);
     [[nodiscard]] const Prepared* preparedOf(const std::string& finding) const;
-    [[nodiscard]] const Finding* findingAt(std::size_t row) const;
 
     Session* session_;
     FuseRunner* runner_ = nullptr;
@@ -89,8 +102,10 @@ private:
     std::shared_ptr<Mailbox> mailbox_;
     std::size_t generation_ = 0;
     bool prepared_ = false;
-    std::vector<Prepared> of_findings_; // parallel to the analysis' findings
-    std::deque<Entry> entries_;         // the first one runs when request_ is not 0
+    int choosing_ = 0;
+    std::vector<Prepared> of_findings_;          // parallel to the analysis' findings
+    std::map<std::string, Prepared> of_regions_; // by id; those that were removed stay for the undo
+    std::deque<Entry> entries_;                  // the first one runs when request_ is not 0
     std::map<std::string, FuseJob> jobs_;
     qint64 request_ = 0;
 };

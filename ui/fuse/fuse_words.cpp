@@ -197,8 +197,13 @@ QString measuredLine(const MeasuredFinding& f) {
     for (const Comparison& c : r.directions)
         if (c.has_fused)
             parts << (c.direction == "backward" ? tr("backward %1") : tr("forward %1")).arg(times(speedup(c)));
+    // A form without a backward says so in its note (core/region/build.cpp).
+    if (parts.size() == 1 && classes.front()->result->note.find("the forward alone") != std::string::npos)
+        parts.back() += tr(" alone");
     const QString device = r.on_gpu ? text(r.device) : tr("CPU");
-    return parts.isEmpty() ? device : tr("%1: %2").arg(device, parts.join(QStringLiteral(", ")));
+    QString line = parts.isEmpty() ? device : tr("%1: %2").arg(device, parts.join(QStringLiteral(", ")));
+    if (classes.size() < f.classes.size()) line += tr(" · %1 of %2 shapes").arg(classes.size()).arg(f.classes.size());
+    return line;
 }
 
 QString measuredShortCaveat(const MeasuredFinding& f) {
@@ -232,11 +237,17 @@ QString measuredHtml(const MeasuredFinding& f, Theme theme) {
         QString sum =
             tr("Saves %1 per step; predicted were %2.")
                 .arg(text(formatDuration(std::max(0.0, f.saving_ns.expected))), text(formatDuration(f.predicted_ns)));
+        if (!(f.predicted_ns > 0))
+            sum = tr("Saves %1 per step.").arg(text(formatDuration(std::max(0.0, f.saving_ns.expected))));
         if (f.saving_ns.expected < 0)
             sum = tr("Fused it is slower, by %1 per step.").arg(text(formatDuration(-f.saving_ns.expected)));
         if (!f.whole())
-            sum += QLatin1Char(' ') +
-                   tr("Of %1 occurrences %2 are measured; the rest is predicted.").arg(f.instances).arg(f.measured);
+            sum +=
+                QLatin1Char(' ') + tr("Of %1 occurrences %2 are measured, in %3 of %4 shapes; the rest is predicted.")
+                                       .arg(f.instances)
+                                       .arg(f.measured)
+                                       .arg(classes.size())
+                                       .arg(f.classes.size());
         out += para(QStringLiteral("<b>%1</b>").arg(sum.toHtmlEscaped()));
     }
     for (const MeasuredClass* c : classes) {
@@ -293,11 +304,15 @@ QStringList measuredMarkdown(const MeasuredFinding& f) {
 
 QString measuredPlanText(const Analysis& analysis, const MeasuredPlan& plan) {
     if (!plan.any() || !(analysis.plan.step_ns > 0)) return {};
+    const QString beside = plan.regions == 0   ? QString()
+                           : plan.regions == 1 ? tr(" and 1 region of yours")
+                                               : tr(" and %1 regions of yours").arg(plan.regions);
     const QString now = text(formatDuration(analysis.plan.step_ns)),
                   then = text(formatDuration(plan.predicted_step_ns.expected));
-    if (plan.measured == plan.parts) return tr("step %1 → %2, measured").arg(now, then);
+    if (plan.measured == plan.parts) return tr("step %1 → %2, measured").arg(now, then) + beside;
     return tr("step %1 → %2, measured in %3 of %4 findings")
-        .arg(now, then, QString::number(plan.measured), QString::number(plan.parts));
+               .arg(now, then, QString::number(plan.measured), QString::number(plan.parts)) +
+           beside;
 }
 
 QString planChangeText(const MeasuredPlan& plan) {

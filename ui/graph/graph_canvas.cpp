@@ -318,7 +318,18 @@ void GraphCanvas::mouseReleaseEvent(QMouseEvent* event) {
     const bool click =
         std::exchange(down_, false) && !std::exchange(panning_, false) && event->button() == Qt::LeftButton;
     setCursor(Qt::ArrowCursor);
-    if (click) session_->pick(pickAt(list(), toContent(event->position())));
+    if (!click) return;
+    const Pick pick = pickAt(list(), toContent(event->position()));
+    if (!(event->modifiers() & Qt::ControlModifier) || pick.kind != PickKind::Node) return session_->pick(pick);
+    const SelectionSets& now = session_->selection(); // one more, or one less
+    std::vector<NodeId> nodes;
+    if (now.pick.kind == PickKind::Node || now.pick.kind == PickKind::Nodes) nodes = now.nodes;
+    const auto at = std::lower_bound(nodes.begin(), nodes.end(), NodeId(pick.id));
+    if (at != nodes.end() && *at == NodeId(pick.id))
+        nodes.erase(at);
+    else
+        nodes.insert(at, NodeId(pick.id));
+    session_->pickNodes(std::move(nodes));
 }
 
 void GraphCanvas::mouseDoubleClickEvent(QMouseEvent* event) {

@@ -3,8 +3,10 @@
 
 #include "core/base/format.h"
 #include "core/draw/names.h"
+#include "core/measured/chosen_gain.h"
 #include "ui/base/paint.h"
 #include "ui/fuse/fuse_words.h"
+#include "ui/fuse/region_words.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +19,7 @@ FindingModel::FindingModel(QObject* parent) : QAbstractListModel(parent) {}
 void FindingModel::setAnalysis(AnalysisPtr analysis) {
     beginResetModel();
     analysis_ = std::move(analysis);
+    regions_.clear();
     measured_.clear();
     longest_ns_ = 0;
     if (analysis_)
@@ -26,7 +29,27 @@ void FindingModel::setAnalysis(AnalysisPtr analysis) {
 
 const Finding* FindingModel::finding(int row) const {
     if (!analysis_ || row < 0 || row >= rowCount()) return nullptr;
-    return &analysis_->findings[static_cast<std::size_t>(row)];
+    const auto at = static_cast<std::size_t>(row);
+    return at < analysis_->findings.size() ? &analysis_->findings[at] : &region(row)->work;
+}
+
+const ChosenRegion* FindingModel::region(int row) const {
+    if (!analysis_ || row < 0 || row >= rowCount()) return nullptr;
+    const auto at = static_cast<std::size_t>(row);
+    return at < analysis_->findings.size() ? nullptr : regions_[at - analysis_->findings.size()].get();
+}
+
+QString FindingModel::title(int row) const {
+    if (const ChosenRegion* own = region(row)) return text(own->title);
+    const Finding* f = finding(row);
+    return f != nullptr ? titleOf(*f) : QString();
+}
+
+void FindingModel::setRegions(std::vector<ChosenPtr> regions) {
+    beginResetModel();
+    regions_ = std::move(regions);
+    measured_.clear();
+    endResetModel();
 }
 
 void FindingModel::setMeasured(const MeasuredSet& set) {
@@ -34,7 +57,9 @@ void FindingModel::setMeasured(const MeasuredSet& set) {
     for (int row = 0; row < rowCount(); ++row) {
         const Finding& f = *finding(row);
         if (!set.any(f.id)) continue;
-        MeasuredFinding made = applyMeasured(*analysis_, f, set);
+        const ChosenRegion* own = region(row);
+        MeasuredFinding made =
+            own != nullptr ? applyMeasured(*analysis_, *own, set) : applyMeasured(*analysis_, f, set);
         // Results of other shapes than these files have are not of this finding.
         if (std::any_of(made.classes.begin(), made.classes.end(), [](const auto& c) { return c.result != nullptr; }))
             measured_.emplace(row, std::move(made));
@@ -50,15 +75,23 @@ const MeasuredFinding* FindingModel::measured(int row) const {
 double FindingModel::stepNs() const { return analysis_ ? analysis_->stepNs() : 0; }
 
 int FindingModel::rowCount(const QModelIndex& parent) const {
-    return parent.isValid() || !analysis_ ? 0 : static_cast<int>(analysis_->findings.size());
+    return parent.isValid() || !analysis_ ? 0 : static_cast<int>(analysis_->findings.size() + regions_.size());
 }
 
 QVariant FindingModel::data(const QModelIndex& index, int role) const {
     const Finding* f = finding(index.row());
     if (f == nullptr) return {};
     switch (role) {
-    case Qt::DisplayRole: return titleOf(*f);
+    case Qt::DisplayRole: return title(index.row());
     case Qt::AccessibleTextRole: {
+        if (const ChosenRegion* own = region(index.row())) {
+            QString words =
+                tr("%1, of your own choice, %2, %3, %4")
+                    .arg(text(own->title), regionBadge(*own), regionSavingText(*own), regionCountText(*own));
+            if (const MeasuredFinding* m = measured(index.row()))
+                words += tr(", measured: %1").arg(regionLine(*own, *m));
+            return words;
+        }
         const QString range = savingRangeText(*f);
         QString words =
             tr("%1, %2, %3 %4, %5").arg(titleOf(*f), verdictText(f->verdict), savingText(*f), range, kernelsText(*f));
@@ -70,7 +103,7 @@ QVariant FindingModel::data(const QModelIndex& index, int role) const {
     case SortRole: return index.row();
     case PickIdRole: return static_cast<quint32>(index.row());
     case FilterRole: {
-        QString all = titleOf(*f) + QLatin1Char(' ') + text(f->id) + QLatin1Char(' ') + verdictText(f->verdict);
+        QString all = title(index.row()) + QLatin1Char(' ') + text(f->id) + QLatin1Char(' ') + verdictText(f->verdict);
         for (const std::string& module : f->modules) all += QLatin1Char(' ') + text(module);
         for (const std::string& line : f->source) all += QLatin1Char(' ') + text(line);
         return all;

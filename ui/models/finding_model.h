@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The findings as a list, in the analysis' own order: best first, already fused ones last.
+// The findings as a list, in the analysis' own order: best first, already fused ones last. Behind them the regions that
+// the user chose, each as the finding that it is described as.
 #pragma once
 
 #include "core/analysis/analysis.h"
 #include "core/measured/measured.h"
+#include "core/region/chosen.h"
 #include "ui/models/roles.h"
 
 #include <QAbstractListModel>
 
 #include <map>
+#include <vector>
 
 namespace fusescope {
 
@@ -17,7 +20,10 @@ class FindingModel : public QAbstractListModel {
 public:
     explicit FindingModel(QObject* parent = nullptr);
     void setAnalysis(AnalysisPtr analysis);
-    [[nodiscard]] const Finding* finding(int row) const;           // null outside
+    void setRegions(std::vector<ChosenPtr> regions);
+    [[nodiscard]] const Finding* finding(int row) const;     // null outside
+    [[nodiscard]] const ChosenRegion* region(int row) const; // null: a finding, or outside
+    [[nodiscard]] QString title(int row) const;
     [[nodiscard]] double longestNs() const { return longest_ns_; } // what the bars are scaled to
     [[nodiscard]] double stepNs() const;
     void setMeasured(const MeasuredSet& set);
@@ -28,6 +34,7 @@ public:
 
 private:
     AnalysisPtr analysis_;
+    std::vector<ChosenPtr> regions_;
     std::map<int, MeasuredFinding> measured_; // by row
     double longest_ns_ = 0;
 };

@@ -5,6 +5,7 @@
 #include "core/draw/names.h"
 #include "ui/base/paint.h"
 #include "ui/fuse/fuse_words.h"
+#include "ui/fuse/region_words.h"
 #include "ui/models/finding_model.h"
 
 #include <QHelpEvent>
@@ -18,13 +19,15 @@
 namespace fusescope {
 namespace {
 
-constexpr int kMargin = 16, kLine = 20, kButton = 64;
+constexpr int kMargin = 16, kLine = 20, kButton = 64, kSection = 32;
 
 struct Source {
     const Finding* finding = nullptr;
+    const ChosenRegion* region = nullptr; // then the finding is what it is described as
     const MeasuredFinding* measured = nullptr;
     std::size_t row = 0;
     double longest_ns = 0, step_ns = 0;
+    QString title;
 };
 
 Source sourceOf(QModelIndex index) {
@@ -35,8 +38,16 @@ Source sourceOf(QModelIndex index) {
     }
     const auto* findings = qobject_cast<const FindingModel*>(model);
     if (findings == nullptr) return {};
-    return {findings->finding(index.row()), findings->measured(index.row()), static_cast<std::size_t>(index.row()),
-            findings->longestNs(), findings->stepNs()};
+    const int row = index.row();
+    return {findings->finding(row), findings->region(row), findings->measured(row), static_cast<std::size_t>(row),
+            findings->longestNs(),  findings->stepNs(),    findings->title(row)};
+}
+
+// Whether the title of the section of own regions stands above it.
+bool opensSection(const QModelIndex& index) {
+    if (sourceOf(index).region == nullptr) return false;
+    const QModelIndex before = index.sibling(index.row() - 1, index.column());
+    return !before.isValid() || sourceOf(before).region == nullptr;
 }
 
 } // namespace
@@ -57,7 +68,10 @@ FindingCardDelegate::FindingCardDelegate(const Session* session, QObject* parent
 QSize FindingCardDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const {
     const Source source = sourceOf(index);
     const bool fused = source.finding != nullptr && source.finding->verdict == Verdict::AlreadyFused;
-    return {option.rect.width(), fused ? 56 : hasLine(index) ? 96 + kLine : 96};
+    return {option.rect.width(), (fused            ? 56
+                                  : hasLine(index) ? 96 + kLine
+                                                   : 96) +
+                                     (opensSection(index) ? kSection : 0)};
 }
 
 bool FindingCardDelegate::hasLine(const QModelIndex& index) const {
@@ -67,11 +81,16 @@ bool FindingCardDelegate::hasLine(const QModelIndex& index) const {
     return queue_ != nullptr && queue_->job(source.row).state != FuseJob::State::Idle;
 }
 
+QRect FindingCardDelegate::cardRect(const QRect& item, const QModelIndex& index) {
+    return opensSection(index) ? item.adjusted(0, kSection, 0, 0) : item;
+}
+
 QRect FindingCardDelegate::buttonRect(const QRect& card) {
     return {card.right() + 1 - kMargin - kButton, card.top() + 8 + 2 * kLine, kButton, kLine};
 }
 
-void FindingCardDelegate::paintButton(QPainter* painter, const QRect& card, std::size_t row, bool again) const {
+void FindingCardDelegate::paintButton(QPainter* painter, const QRect& card, std::size_t row, bool again,
+                                      bool measures_only) const {
     const FuseJob job = queue_->job(row);
     const bool enabled = job.active() ? job.state != FuseJob::State::Cancelling : queue_->reasonAgainst(row).isEmpty();
     const auto colour = [this](ColourRole role) { return qColor(role, session_->theme()); };
@@ -81,7 +100,11 @@ void FindingCardDelegate::paintButton(QPainter* painter, const QRect& card, std:
     painter->drawRoundedRect(place, 4, 4);
     painter->setFont(uiFont(12, enabled));
     painter->setPen(colour(enabled ? ColourRole::Accent : ColourRole::TextMuted));
-    painter->drawText(place, Qt::AlignCenter, job.active() ? tr("Cancel") : again ? tr("Again") : tr("Fuse"));
+    painter->drawText(place, Qt::AlignCenter,
+                      job.active()    ? tr("Cancel")
+                      : again         ? tr("Again")
+                      : measures_only ? tr("Measure")
+                                      : tr("Fuse"));
 }
 
 bool FindingCardDelegate::editorEvent(QEvent* event, QAbstractItemModel* model, const QStyleOptionViewItem& option,
@@ -91,7 +114,7 @@ bool FindingCardDelegate::editorEvent(QEvent* event, QAbstractItemModel* model, 
         const Source source = sourceOf(index);
         if (mouse->button() == Qt::LeftButton && source.finding != nullptr &&
             source.finding->verdict != Verdict::AlreadyFused &&
-            buttonRect(option.rect).contains(mouse->position().toPoint())) {
+            buttonRect(cardRect(option.rect, index)).contains(mouse->position().toPoint())) {
             Q_EMIT fuseClicked(index);
             return true;
         }
@@ -111,7 +134,16 @@ void FindingCardDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
 
     painter->save();
     painter->setRenderHint(QPainter::Antialiasing);
-    const QRectF card = QRectF(option.rect);
+    const QRect own_rect = cardRect(option.rect, index);
+    const QRectF card = QRectF(own_rect);
+    if (own_rect != option.rect) {
+        const QRectF section(option.rect.left(), option.rect.top(), option.rect.width(), kSection);
+        painter->fillRect(section, colour(ColourRole::Background));
+        painter->setFont(uiFont(12, true));
+        painter->setPen(colour(ColourRole::TextMuted));
+        painter->drawText(section.adjusted(kMargin, 0, -kMargin, 0), Qt::AlignLeft | Qt::AlignVCenter,
+                          tr("Your regions"));
+    }
     painter->fillRect(card, colour(selected ? ColourRole::SurfaceRaised : ColourRole::Surface));
     if (selected) painter->fillRect(QRectF(card.left(), card.top(), 4, card.height()), colour(ColourRole::Accent));
     painter->fillRect(QRectF(card.left(), card.bottom() - 1, card.width(), 1), colour(ColourRole::Grid));
@@ -134,16 +166,17 @@ void FindingCardDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
 
     // Title and verdict.
     const QFont badge_font = uiFont(11, true);
-    const QString verdict = verdictText(f.verdict);
+    const ChosenRegion* own = source.region;
+    const QString verdict = own != nullptr ? regionBadge(*own) : verdictText(f.verdict);
     const double badge_width = QFontMetricsF(badge_font).horizontalAdvance(verdict) + 16;
     const QRectF badge(room.right() - badge_width, room.top() + 1, badge_width, 18);
-    const ColourRole badge_role = colourOf(f.verdict);
+    const ColourRole badge_role = own != nullptr ? ColourRole::TextMuted : colourOf(f.verdict);
     const bool filled = badge_role != ColourRole::TextMuted;
     painter->setPen(filled ? Qt::NoPen : QPen(colour(ColourRole::Border), 1));
     painter->setBrush(filled ? QBrush(colour(badge_role)) : QBrush(Qt::NoBrush));
     painter->drawRoundedRect(filled ? badge : badge.adjusted(0.5, 0.5, -0.5, -0.5), 9, 9);
     write(badge, verdict, filled ? textOn(badge_role) : ColourRole::TextMuted, badge_font, Qt::AlignHCenter);
-    write(line(0).adjusted(0, 0, -badge_width - 8, 0), titleOf(f), strong, uiFont(14, true), Qt::AlignLeft);
+    write(line(0).adjusted(0, 0, -badge_width - 8, 0), source.title, strong, uiFont(14, true), Qt::AlignLeft);
 
     if (fused) {
         const QString what = f.time_ns > 0
@@ -162,8 +195,14 @@ void FindingCardDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
                            : measured                     ? 0
                                                           : f.step_share;
     const bool saves = saved > 0;
-    const QString saving = measured ? measuredSavingText(*m) : savingText(f),
-                  range = measured ? (m->whole() ? tr("measured") : tr("in part")) : savingRangeText(f);
+    const bool limit =
+        own != nullptr && !own->swapsIn() && own->other_sizes.empty(); // what it could save at most is no prediction
+    const QString saving = measured         ? measuredSavingText(*m)
+                           : own != nullptr ? regionSavingText(*own)
+                                            : savingText(f),
+                  range = measured ? (m->whole() ? tr("measured") : tr("in part"))
+                          : limit  ? tr("a limit")
+                                   : savingRangeText(f);
     const QString figure_only = saves && of_step > 0 ? text(shareText(of_step)) : QString();
     const QFont strong_font = uiFont(13, true), plain_font = uiFont(12);
     const QFontMetricsF plain_metrics(plain_font);
@@ -183,7 +222,7 @@ void FindingCardDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
 
     // Signals found, of four, and kernels.
     double x = room.left();
-    for (int signal = 1; signal <= 4; ++signal) {
+    for (int signal = 1; signal <= 4 && own == nullptr; ++signal) {
         const bool found = std::find(f.signals.begin(), f.signals.end(), signal) != f.signals.end();
         const QRectF chip(x, room.top() + 2 * kLine + 2, 16, 16);
         painter->setPen(QPen(colour(found ? ColourRole::Flagged : ColourRole::Border), 1));
@@ -193,10 +232,10 @@ void FindingCardDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
               uiFont(10, found), Qt::AlignHCenter);
         x += 20;
     }
-    write(line(2).adjusted(4 * 20 + 4, 0, queue_ != nullptr ? -kButton - 8 : 0, 0), kernelsText(f), strong, uiFont(12),
-          Qt::AlignLeft);
+    write(line(2).adjusted(own != nullptr ? 0 : 4 * 20 + 4, 0, queue_ != nullptr ? -kButton - 8 : 0, 0),
+          own != nullptr ? regionCountText(*own) : kernelsText(f), strong, uiFont(12), Qt::AlignLeft);
     const FuseJob job = queue_ != nullptr ? queue_->job(source.row) : FuseJob();
-    if (queue_ != nullptr) paintButton(painter, option.rect, source.row, m != nullptr);
+    if (queue_ != nullptr) paintButton(painter, own_rect, source.row, m != nullptr, own != nullptr && !own->has_form);
     painter->setRenderHint(QPainter::Antialiasing);
 
     // Time now, all of it against the longest finding; the solid part is what remains once fused.
@@ -207,7 +246,7 @@ void FindingCardDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
     write(line(3).adjusted(room.width() - figure, 0, 0, 0), times, ColourRole::TextMuted, uiFont(12), Qt::AlignRight);
     const QRectF track(room.left(), room.top() + 3 * kLine + 6, room.width() - figure - 8, 8);
     if (source.longest_ns > 0 && f.time_ns > 0) {
-        const double now = std::max(2.0, track.width() * f.time_ns / source.longest_ns);
+        const double now = std::clamp(track.width() * f.time_ns / source.longest_ns, 2.0, track.width());
         const double then = now * std::clamp(after / f.time_ns, 0.0, 1.0);
         painter->setPen(Qt::NoPen);
         QColor gone = colour(ColourRole::Flagged);
@@ -231,6 +270,8 @@ void FindingCardDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
         write(line(4).adjusted(0, 0, -kBar - 8, 0), jobText(job), ColourRole::TextMuted, uiFont(12), Qt::AlignLeft);
     } else if (job.state == FuseJob::State::Failed) {
         write(line(4), jobText(job), ColourRole::Danger, uiFont(12), Qt::AlignLeft);
+    } else if (m != nullptr && own != nullptr) {
+        write(line(4), regionLine(*own, *m), ColourRole::Text, uiFont(12), Qt::AlignLeft);
     } else if (m != nullptr) {
         write(line(4), measured ? measuredLine(*m) : measuredShortCaveat(*m),
               measured ? ColourRole::Text : ColourRole::Warning, uiFont(12), Qt::AlignLeft);
@@ -243,7 +284,8 @@ bool FindingCardDelegate::helpEvent(QHelpEvent* event, QAbstractItemView* view, 
     const Source source = sourceOf(index);
     if (source.finding == nullptr) return QStyledItemDelegate::helpEvent(event, view, option, index);
     const Finding& f = *source.finding;
-    if (queue_ != nullptr && f.verdict != Verdict::AlreadyFused && buttonRect(option.rect).contains(event->pos())) {
+    if (queue_ != nullptr && f.verdict != Verdict::AlreadyFused &&
+        buttonRect(cardRect(option.rect, index)).contains(event->pos())) {
         const QString against = queue_->reasonAgainst(source.row);
         QToolTip::showText(event->globalPos(),
                            queue_->job(source.row).active() ? tr("Leave it unmeasured")
@@ -252,16 +294,22 @@ bool FindingCardDelegate::helpEvent(QHelpEvent* event, QAbstractItemView* view, 
                                : against);
         return true;
     }
-    if (event->pos().y() >= option.rect.top() + 8 + 4 * kLine && hasLine(index)) {
+    const QRect card = cardRect(option.rect, index);
+    if (event->pos().y() >= card.top() + 8 + 4 * kLine && hasLine(index)) {
         const FuseJob job = queue_ != nullptr ? queue_->job(source.row) : FuseJob();
         const QString words = job.state == FuseJob::State::Failed ? errorWords(job.error).long_text
                               : job.active()                      ? jobText(job)
-                              : source.measured != nullptr        ? measuredCaveat(*source.measured)
-                                                                  : QString();
+                              : source.measured == nullptr        ? QString()
+                              : source.region != nullptr          ? regionLine(*source.region, *source.measured)
+                                                                  : measuredCaveat(*source.measured);
         QToolTip::showText(event->globalPos(), words);
         return true;
     }
-    const QPointF at = QPointF(event->pos()) - QPointF(option.rect.left() + kMargin, option.rect.top() + 8 + 2 * kLine);
+    if (source.region != nullptr) {
+        QToolTip::showText(event->globalPos(), source.title);
+        return true;
+    }
+    const QPointF at = QPointF(event->pos()) - QPointF(card.left() + kMargin, card.top() + 8 + 2 * kLine);
     const int chip = static_cast<int>(at.x() / 20) + 1;
     if (f.verdict != Verdict::AlreadyFused && at.y() >= 0 && at.y() < kLine && at.x() >= 0 && chip <= 4) {
         const bool found = std::find(f.signals.begin(), f.signals.end(), chip) != f.signals.end();

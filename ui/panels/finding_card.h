@@ -18,6 +18,8 @@ public:
     // Whether the card has a line about the measurement below the others.
     [[nodiscard]] bool hasLine(const QModelIndex& index) const;
     [[nodiscard]] static QRect buttonRect(const QRect& card);
+    // An item without the title of a section that stands above the first region of the user's own.
+    [[nodiscard]] static QRect cardRect(const QRect& item, const QModelIndex& index);
     [[nodiscard]] bool editorEvent(QEvent* event, QAbstractItemModel* model, const QStyleOptionViewItem& option,
                                    const QModelIndex& index) override;
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
@@ -29,7 +31,7 @@ Q_SIGNALS:
     void fuseClicked(const QModelIndex& index);
 
 private:
-    void paintButton(QPainter* painter, const QRect& card, std::size_t row, bool again) const;
+    void paintButton(QPainter* painter, const QRect& card, std::size_t row, bool again, bool measures_only) const;
     const Session* session_;
     const FuseQueue* queue_ = nullptr;
 };

@@ -3,10 +3,12 @@
 
 #include "core/analysis/step_text.h"
 #include "core/base/format.h"
+#include "core/measured/chosen_gain.h"
 #include "ui/base/empty_note.h"
 #include "ui/base/paint.h"
 #include "ui/fuse/fuse_bar.h"
 #include "ui/fuse/fuse_words.h"
+#include "ui/fuse/region_words.h"
 #include "ui/models/filter_proxy.h"
 #include "ui/models/finding_model.h"
 #include "ui/panels/finding_card.h"
@@ -47,7 +49,7 @@ struct FindingsPanel::Impl {
     FindingCardDelegate* cards = nullptr;
     FuseQueue* queue = nullptr;
     FuseBar* bar = nullptr;
-    QAction* fuse = nullptr;
+    QAction *fuse = nullptr, *remove = nullptr;
     std::vector<bool> lines; // which cards have the line about the measurement
     bool following = false;
     int shown = -1; // row of the finding in the pane below, -1 = none
@@ -124,7 +126,7 @@ struct FindingsPanel::Impl {
 
         const auto pick = [this](const QModelIndex& index) {
             if (following || !index.isValid()) return;
-            session->pick({PickKind::Finding, index.data(PickIdRole).toUInt()});
+            session->pick(session->pickOfWork(index.data(PickIdRole).toUInt()));
         };
         QObject::connect(list, &QListView::clicked, panel, pick);
         // Moving by keys picks; the first row that the view makes current when it gets the focus does not.
@@ -135,6 +137,8 @@ struct FindingsPanel::Impl {
         QObject::connect(session, &Session::analysisChanged, panel, [this] { showAnalysis(); });
         QObject::connect(session, &Session::selectionChanged, panel, [this] { showSelection(); });
         QObject::connect(session, &Session::measuredChanged, panel, [this] { showMeasured(); });
+        QObject::connect(session, &Session::regionsChanged, panel, [this] { showRegions(); });
+        QObject::connect(session, &Session::markedRangeChanged, panel, [this] { showBelow(); });
         QObject::connect(session, &Session::themeChanged, panel, [this] { restyle(); });
         restyle();
         showAnalysis();
@@ -165,11 +169,12 @@ struct FindingsPanel::Impl {
         following = true;
         const AnalysisPtr& analysis = session->analysis();
         model->setAnalysis(analysis);
+        model->setRegions(session->regions());
         model->setMeasured(session->measured());
         lines.clear();
         following = false;
         showDetail(-1, true);
-        stack->setCurrentWidget(analysis && !analysis->findings.empty() ? content : static_cast<QWidget*>(empty));
+        showStack();
         if (!analysis)
             empty->setText(tr("No findings yet"), tr("Open a graph (.pt2), a profiler trace, or both: what could run "
                                                      "as one kernel is listed here, best first."));
@@ -181,7 +186,22 @@ struct FindingsPanel::Impl {
         list->scrollToTop();
     }
 
-    void showPlan() {
+    void showStack() const { stack->setCurrentWidget(model->rowCount() > 0 ? content : static_cast<QWidget*>(empty)); }
+
+    void showRegions() {
+        following = true;
+        model->setRegions(session->regions());
+        model->setMeasured(session->measured());
+        lines.clear();
+        following = false;
+        showStack();
+        if (!session->analysis()) return;
+        showPlan();
+        showJobs();
+        showSelection();
+    }
+
+    void showPlan() const {
         const AnalysisPtr& analysis = session->analysis();
         const MeasuredPlan& measured = session->measuredPlan();
         const QString whole = measured.any() ? measuredPlanText(*analysis, measured) : planText(*analysis);
@@ -216,12 +236,20 @@ struct FindingsPanel::Impl {
         fuse->setShortcutContext(Qt::WidgetShortcut);
         QObject::connect(fuse, &QAction::triggered, panel, [this] { panel->fuseChosen(); });
         list->insertAction(list->actions().value(0), fuse);
+        remove = new QAction(tr("Remove the region"), list);
+        remove->setShortcut(QKeySequence::Delete);
+        remove->setShortcutContext(Qt::WidgetShortcut);
+        remove->setEnabled(false);
+        QObject::connect(remove, &QAction::triggered, panel, [this] {
+            if (shown >= 0) queue->removeRegion(static_cast<std::size_t>(shown));
+        });
+        list->addAction(remove);
         QObject::connect(queue, &FuseQueue::changed, panel, [this] { showJobs(); });
         bar->show(shown);
         showJobs();
     }
 
-    void toggle(int row) {
+    void toggle(int row) const {
         if (row < 0) return;
         const auto at = static_cast<std::size_t>(row);
         if (queue->job(at).active())
@@ -246,6 +274,7 @@ struct FindingsPanel::Impl {
     void updateAction() const {
         if (fuse != nullptr)
             fuse->setEnabled(shown >= 0 && queue->reasonAgainst(static_cast<std::size_t>(shown)).isEmpty());
+        if (remove != nullptr) remove->setEnabled(model->region(shown) != nullptr);
     }
 
     void showMeasured() {
@@ -258,11 +287,17 @@ struct FindingsPanel::Impl {
 
     void showSelection() {
         const SelectionSets& selection = session->selection();
+        std::vector<std::uint32_t> wanted = selection.findings;
+        if (selection.pick.kind == PickKind::Region) {
+            wanted.clear();
+            for (std::size_t row = 0; row < session->workRows(); ++row)
+                if (session->pickOfWork(row) == selection.pick) wanted.push_back(static_cast<std::uint32_t>(row));
+        }
         following = true;
         QItemSelection rows;
         QModelIndex first;
         int row_of_first = -1; // the pane below speaks of a row that the filter shows
-        for (const std::uint32_t row : selection.findings) {
+        for (const std::uint32_t row : wanted) {
             const QModelIndex index = proxy->mapFromSource(model->index(static_cast<int>(row), 0));
             if (!index.isValid()) continue;
             rows.select(index, index);
@@ -273,7 +308,9 @@ struct FindingsPanel::Impl {
         list->selectionModel()->setCurrentIndex(first, QItemSelectionModel::NoUpdate);
         list->selectionModel()->select(rows, QItemSelectionModel::ClearAndSelect);
         following = false;
-        showDetail(row_of_first, false);
+        // Several nodes are chosen to be one region: what goes through them is not what is meant.
+        showDetail(selection.pick.kind == PickKind::Nodes ? -1 : row_of_first, false);
+        showBelow();
         if (first.isValid()) list->scrollTo(first);
     }
 
@@ -284,18 +321,34 @@ struct FindingsPanel::Impl {
         if (bar != nullptr) bar->show(row);
         updateAction();
         Q_EMIT panel->chosenChanged();
-        QWidget* below = split->widget(1);
         const AnalysisPtr& analysis = session->analysis();
         if (row < 0 || !analysis || model->finding(row) == nullptr) {
             shown = -1;
-            below->hide();
             detail->clear();
-            return;
+        } else if (const ChosenRegion* own = model->region(row); own != nullptr) {
+            const std::size_t at = static_cast<std::size_t>(row) - analysis->findings.size();
+            detail->setHtml(regionHtml(*analysis, *own, model->measured(row),
+                                       countedWith(*analysis, session->measuredPlan().plan, session->regions(), at),
+                                       session->theme()));
+        } else {
+            detail->setHtml(
+                findingHtml(*analysis, static_cast<std::size_t>(row), session->theme(), model->measured(row)));
         }
-        const bool was_hidden = below->isHidden();
-        detail->setHtml(findingHtml(*analysis, static_cast<std::size_t>(row), session->theme(), model->measured(row)));
-        below->show();
-        if (was_hidden) split->setSizes({1000, 1000});
+        showBelow();
+    }
+
+    // The details, and below them what can be done: also with a selection that is no finding.
+    void showBelow() const {
+        QWidget* below = split->widget(1);
+        const bool was_hidden = below->isHidden(), alone = detail->isHidden();
+        const bool actions = bar != nullptr && bar->refresh();
+        detail->setVisible(shown >= 0);
+        below->setVisible(shown >= 0 || actions);
+        if (below->isHidden()) return;
+        if (shown < 0)
+            split->setSizes({split->height(), below->minimumSizeHint().height()});
+        else if (was_hidden || alone)
+            split->setSizes({1000, 1000});
     }
 
     void follow(const QUrl& url) const {
@@ -339,6 +392,8 @@ int FindingsPanel::chosen() const { return impl_->shown; }
 
 QString FindingsPanel::copyText() const {
     const AnalysisPtr& analysis = impl_->session->analysis();
+    if (const ChosenRegion* own = impl_->model->region(impl_->shown); analysis && own != nullptr)
+        return regionMarkdown(*own, impl_->model->measured(impl_->shown));
     return analysis && impl_->shown >= 0 ? findingMarkdown(*analysis, static_cast<std::size_t>(impl_->shown),
                                                            impl_->model->measured(impl_->shown))
                                          : QString();

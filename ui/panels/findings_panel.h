@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The findings, best first, and the evidence of the chosen one.
+// The findings, best first, then the regions of the user's own choice, and the evidence of the chosen one.
 #pragma once
 
 #include "ui/base/session.h"
@@ -21,7 +21,7 @@ public:
     void setQueue(FuseQueue* queue); // once: findings then have a button that measures them
     void fuseChosen();
     void cancelChosen();
-    [[nodiscard]] int chosen() const;       // row of the finding in the details, -1: none
+    [[nodiscard]] int chosen() const;       // row (Session::workAt) in the details, -1: none
     [[nodiscard]] QString copyText() const; // the chosen finding as Markdown, "" if none
 
 Q_SIGNALS:

@@ -3,6 +3,7 @@
 
 #include "ui/base/empty_note.h"
 #include "ui/base/paint.h"
+#include "ui/fuse/region_words.h"
 #include "ui/models/delegates.h"
 #include "ui/models/filter_proxy.h"
 #include "ui/models/module_tree_model.h"
@@ -62,6 +63,7 @@ struct ModelPanel::Impl {
     ModuleTreeModel* model = nullptr;
     FilterProxy* proxy = nullptr;
     Tree* tree = nullptr;
+    QAction* fuse = nullptr; // the chosen module
     EmptyNote* empty = nullptr;
     QStackedLayout* stack = nullptr;
     bool following = false; // the selection comes from the session
@@ -131,6 +133,11 @@ struct ModelPanel::Impl {
         chosen->select(rows, QItemSelectionModel::ClearAndSelect);
         if (current.isValid()) tree->scrollTo(current);
         following = false;
+        const bool module = selection.pick.kind == PickKind::Module && session->analysis()->graph != nullptr;
+        fuse->setEnabled(module);
+        if (module)
+            fuse->setText(fuseThisText(*session->analysis(), workOfPick(*session->analysis(), selection))
+                              .replace(QLatin1Char('&'), QLatin1String("&&")));
     }
 
     void pickRow(const QModelIndex& index) const {
@@ -197,6 +204,11 @@ void ModelPanel::Impl::build() {
                          tree->collapseAll();
                          tree->expand(proxy->index(0, 0));
                      });
+    // As in the graph's menu; a module is run with the plan's fusions where some lie inside.
+    fuse = new QAction(tr("Measure with the plan's fusions"), tree);
+    fuse->setEnabled(false);
+    QObject::connect(fuse, &QAction::triggered, panel, [this] { session->wantRegion(selectedWork(*session).wish); });
+    tree->addAction(fuse);
     addCopyAction(*tree);
 
     empty = new EmptyNote(session, panel);

@@ -28,6 +28,10 @@ constexpr int kTipDelay = 250; // ms
 } // namespace
 
 TimelineCanvas::TimelineCanvas(TimelineState* state, QWidget* parent) : QWidget(parent), state_(state) {
+    connect(state->session(), &Session::markedRangeChanged, this, [this] { // something was picked instead
+        const auto [begin, end] = state_->session()->markedRange();
+        if (begin == end && drag_ != Drag::Mark && mark0_ != mark1_) clearMarkedRange();
+    });
     setObjectName(QStringLiteral("timelineCanvas"));
     setAccessibleName(tr("Kernel timeline"));
     setAccessibleDescription(tr(
@@ -137,6 +141,7 @@ void TimelineCanvas::paintMarkedRange(QPainter& painter) {
 
 void TimelineCanvas::clearMarkedRange() {
     mark0_ = mark1_ = 0;
+    state_->session()->setMarkedRange(0, 0);
     update();
 }
 
@@ -232,6 +237,7 @@ void TimelineCanvas::mouseReleaseEvent(QMouseEvent* event) {
     const Drag was = std::exchange(drag_, Drag::None);
     if (was == Drag::Pan) setCursor(Qt::ArrowCursor);
     update();
+    if (was == Drag::Mark) state_->session()->setMarkedRange(mark0_, mark1_);
     if (was != Drag::Pressed || event->button() != Qt::LeftButton || !state_->hasTrace()) return;
     clearMarkedRange();
     Pick pick = pickAt(picture(), event->position());
@@ -321,6 +327,10 @@ void TimelineCanvas::contextMenuEvent(QContextMenuEvent* event) {
         addFuseActions(menu, state_->session(),
                        kernel ? Pick{PickKind::Kernel, analysis->trace->slices.detail[slice.index()]}
                               : Pick{PickKind::Slice, slice.value});
+    }
+    if (const auto [begin, end] = state_->session()->markedRange(); begin < end) {
+        addRegionAction(menu, state_->session(), selectedWork(*state_->session()));
+        menu.addSeparator();
     }
     menu.addAction(tr("Whole &step"), state_, &TimelineState::showStep);
     menu.addAction(tr("Whole &trace"), state_, &TimelineState::showAll);
