@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/loader.h"
 
+#include "core/cost/calibration.h"
 #include "ui/base/paint.h"
 
 #include <exception>
@@ -29,6 +30,7 @@ Loader::~Loader() {
 
 void Loader::start(std::vector<std::string> paths, AnalyzeOptions options, AnalysisPtr keep) {
     if (job_) job_->progress.cancel();
+    options.calibrations = calibrationFolder();
     const auto job = std::make_shared<Job>();
     job_ = job;
     threads_.emplace_back([this, job, paths = std::move(paths), options = std::move(options), keep = std::move(keep)] {

@@ -22,7 +22,7 @@ public:
     explicit Loader(QObject* parent = nullptr);
     ~Loader() override; // cancels and waits
 
-    // keep: what stays open when the paths do not replace it; may be null.
+    // Calibrations of this user are used. keep: what stays open when the paths do not replace it; may be null.
     void start(std::vector<std::string> paths, AnalyzeOptions options, AnalysisPtr keep);
     void cancel();
     [[nodiscard]] bool running() const { return job_ != nullptr; }

@@ -59,6 +59,7 @@ public:
     [[nodiscard]] FuseQueue& fuseQueue() { return *fuse_; }
     [[nodiscard]] RunnerChild& runner() { return *runner_; }
     void chooseRunner();
+    void calibrate();
     // Files of the bundled sample, empty if they are not installed beside the program.
     [[nodiscard]] static QStringList sampleFiles();
 

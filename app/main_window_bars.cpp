@@ -54,9 +54,13 @@ void fillDevices(QComboBox& box, const Analysis& analysis) {
     const QString chosen = box.currentData().toString();
     box.clear();
     const bool from_trace = analysis.trace && !analysis.trace->devices.empty();
-    box.addItem(from_trace ? MainWindow::tr("%1 (from the trace)").arg(text(analysis.trace->devices.front().name))
-                           : MainWindow::tr("GPU not named: assumed"),
+    const bool calibrated = chosen.isEmpty() && analysis.device.source == DeviceSource::Calibrated;
+    box.addItem(calibrated   ? MainWindow::tr("%1 (calibrated)").arg(text(analysis.device.name))
+                : from_trace ? MainWindow::tr("%1 (from the trace)").arg(text(analysis.trace->devices.front().name))
+                             : MainWindow::tr("GPU not named: assumed"),
                 QString());
+    if (calibrated)
+        box.setItemData(0, MainWindow::tr("Measured: %1").arg(text(analysis.device.origin)), Qt::ToolTipRole);
     for (const DeviceSpec& preset : devicePresets()) box.addItem(text(preset.name), text(preset.name));
     const int at = box.findData(chosen);
     box.setCurrentIndex(at >= 0 ? at : 0);
@@ -93,6 +97,7 @@ void MainWindow::buildToolBar() {
     w_->step->addItem(tr("No trace"));
     w_->step->setEnabled(false);
     w_->device = new QComboBox(w_->bar);
+    w_->device->setObjectName(QStringLiteral("device"));
     w_->device->setAccessibleName(tr("GPU"));
     w_->device->setToolTip(tr("Whose peaks the roofline and the predictions use"));
     w_->device->setMinimumWidth(208);
@@ -194,7 +199,7 @@ void MainWindow::updateHeadline() {
     w_->headline->setToolTip(QString());
     const AnalysisPtr& a = session_->analysis();
     if (!a || !a->trace) return;
-    const MeasuredPlan measured = applyMeasured(*a, session_->measured(), session_->regions());
+    const MeasuredPlan& measured = session_->measuredPlan();
     const QString with_results = measuredPlanText(*a, measured);
     w_->headline->setText(with_results.isEmpty() ? text(stepHeadline(*a))
                                                  : tr("step %1 → %2 measured")
@@ -213,7 +218,7 @@ void MainWindow::updateHeadline() {
         prediction = tr("Predicted with the plan (%1): %2 to %3. A prediction, not a measurement.")
                          .arg(names.join(QStringLiteral(", ")), text(formatDuration(plan.predicted_step_ns.low)),
                               text(formatDuration(plan.predicted_step_ns.high)));
-    w_->headline->setToolTip(lines({with_results, prediction, text(otherDeviceNote(*a))}));
+    w_->headline->setToolTip(lines({with_results, planChangeText(measured), prediction, text(otherDeviceNote(*a))}));
 }
 
 void MainWindow::updateStatus() {
@@ -253,7 +258,7 @@ void MainWindow::updateStatus() {
         parts << tr("operators %1").arg(text(formatCount(static_cast<std::int64_t>(a->graph->ops.nodes.size()))));
     const QString source = a->device.source == DeviceSource::Trace        ? tr("preset, named in the trace")
                            : a->device.source == DeviceSource::Preset     ? tr("preset")
-                           : a->device.source == DeviceSource::Calibrated ? tr("measured")
+                           : a->device.source == DeviceSource::Calibrated ? tr("calibrated")
                                                                           : tr("assumed");
     parts << tr("%1 · HBM %2 (%3)").arg(text(a->device.name), text(formatBandwidth(a->device.bandwidth_Bps)), source);
     w_->status->setText(parts.join(QStringLiteral("  ·  ")));

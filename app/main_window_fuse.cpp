@@ -3,8 +3,11 @@
 #include "app/main_window_widgets.h"
 
 #include "app/banner.h"
+#include "app/calibrate_dialog.h"
 #include "app/runner_child.h"
 #include "app/runner_dialog.h"
+#include "core/cost/device.h"
+#include "ui/base/paint.h"
 #include "ui/base/session.h"
 #include "ui/fuse/fuse_queue.h"
 #include "ui/fuse/region_words.h"
@@ -68,6 +71,7 @@ void MainWindow::buildFuseMenu() {
     menu->addSeparator();
     menu->addAction(w_->clear_measured);
     menu->addSeparator();
+    menu->addAction(tr("Calibrate this &GPU…"), this, &MainWindow::calibrate);
     menu->addAction(tr("&Runner…"), this, &MainWindow::chooseRunner);
 }
 
@@ -96,6 +100,26 @@ void MainWindow::chooseRunner() {
     if (dialog.exec() != QDialog::Accepted) return;
     if (remember_) settings::setRunnerCommand(dialog.command());
     runner_->setCommand(dialog.command());
+}
+
+void MainWindow::calibrate() {
+    CalibrateDialog dialog(runner_, this);
+    dialog.exec();
+    const AnalysisPtr& a = session_->analysis();
+    if (dialog.keptFor().isEmpty() || !a) return;
+    if (!w_->device->currentData().toString().isEmpty()) {
+        banner_->show(Banner::Tone::Note,
+                      tr("The calibration is used once the GPU of the trace is chosen instead of a preset."));
+        return;
+    }
+    DeviceSpec gpu, traced;
+    gpu.name = dialog.keptFor().toStdString();
+    if (a->trace && !a->trace->devices.empty()) traced.name = a->trace->devices.front().name;
+    if (!traced.name.empty() && !sameDevice(gpu, traced))
+        banner_->show(Banner::Tone::Note, tr("The calibration is of %1, the trace of %2: it is analysed as before.")
+                                              .arg(dialog.keptFor(), text(traced.name)));
+    else
+        reanalyse();
 }
 
 } // namespace fusescope

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/runner_child.h"
 
+#include "core/ipc/command_line.h"
 #include "ui/base/paint.h"
 
-#include <QCoreApplication>
-#include <QDir>
-#include <QFileInfo>
-#include <QStandardPaths>
+#include <QFile>
 
 #include <algorithm>
 #include <utility>
@@ -47,16 +45,11 @@ RunnerChild::~RunnerChild() {
 }
 
 QStringList RunnerChild::commandOf(const QString& setting) {
-    for (const QString& words : {setting, qEnvironmentVariable("FUSESCOPE_RUNNER")})
-        if (!words.trimmed().isEmpty()) {
-            QStringList parts = QProcess::splitCommand(words.trimmed());
-            if (!parts.isEmpty()) return parts;
-        }
-    const QString name = QStringLiteral("fusescope-runner");
-    const QFileInfo beside(QDir(QCoreApplication::applicationDirPath()), name);
-    if (beside.isFile() && beside.isExecutable()) return {beside.absoluteFilePath()};
-    const QString found = QStandardPaths::findExecutable(name);
-    return found.isEmpty() ? QStringList() : QStringList(found);
+    const Result<RunnerCommand> found = findRunner(QFile::encodeName(setting.trimmed()).toStdString());
+    QStringList words;
+    if (found)
+        for (const std::string& word : found->words) words << QFile::decodeName(word.c_str());
+    return words;
 }
 
 void RunnerChild::setCommand(const QString& command) {
@@ -78,6 +71,7 @@ qint64 RunnerChild::measure(const Region& region) {
     return enqueue(std::move(request));
 }
 qint64 RunnerChild::askDevice() { return enqueue(DeviceRequest{}); }
+qint64 RunnerChild::calibrate() { return enqueue(CalibrateRequest{}); }
 
 qint64 RunnerChild::enqueue(RunnerCall call) {
     const qint64 id = ++last_id_;
@@ -205,6 +199,10 @@ void RunnerChild::takeAnswer(const RunnerAnswer& answer) {
             const FuseResult taken = *fuse;
             finish();
             Q_EMIT measured(id, taken);
+        } else if (const auto* calibration = std::get_if<CalibrateResult>(result)) {
+            const CalibrateResult taken = *calibration;
+            finish();
+            Q_EMIT calibrated(id, taken);
         } else if (const auto* hello = std::get_if<RunnerHello>(result)) {
             hello_ = *hello;
             finish();

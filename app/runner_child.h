@@ -31,7 +31,7 @@ public:
     explicit RunnerChild(QObject* parent = nullptr);
     ~RunnerChild() override;
 
-    // "" finds one: FUSESCOPE_RUNNER, else fusescope-runner beside this program, else on PATH.
+    // "" finds one, as findRunner() does.
     void setCommand(const QString& command);
     void setLimits(const Limits& limits) { limits_ = limits; }
     // Program and arguments of a setting; empty: none was found.
@@ -39,6 +39,7 @@ public:
 
     qint64 measure(const Region& region) override;
     qint64 askDevice(); // starts it; hello() is then known, or failed() says why not
+    qint64 calibrate(); // calibrated() or failed()
     void cancel(qint64 id) override;
     [[nodiscard]] bool available() const override { return !command_.isEmpty(); }
     [[nodiscard]] QString commandText() const override;
@@ -48,6 +49,7 @@ public:
 
 Q_SIGNALS:
     void answered(qint64 id); // askDevice()
+    void calibrated(qint64 id, const fusescope::CalibrateResult& result);
 
 private:
     enum class State { Off, Greeting, Ready };

@@ -64,8 +64,8 @@ RunnerDialog::RunnerDialog(const QString& command, QWidget* parent)
         const QStringList found = RunnerChild::commandOf(edit_->text());
         found_->setText(!edit_->text().trimmed().isEmpty() ? QString()
                         : found.isEmpty()
-                            ? tr("Left empty, one is looked for: beside this program and on PATH. None is "
-                                 "there; ./dev kernels builds one where CUDA is.")
+                            ? tr("Left empty, one is looked for: beside this program, in build/kernels/bin of its "
+                                 "source tree and on PATH. None is there; ./dev kernels builds one where CUDA is.")
                             : tr("Left empty: %1").arg(found.join(QLatin1Char(' '))));
         found_->setVisible(!found_->text().isEmpty());
         try_->setEnabled(!found.isEmpty());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/session_file.h"
 
+#include "core/measured/measured_json.h"
 #include "ui/base/paint.h"
 
 #include <QCryptographicHash>
@@ -15,52 +16,15 @@ namespace fusescope {
 namespace {
 
 constexpr auto kSchema = "fusescope.session/1";
-constexpr qsizetype kMostBytes = qsizetype{64} << 20, kMostInputs = 64, kMostResults = 10'000, kMostRegions = 1000;
+constexpr qsizetype kMostBytes = qsizetype{64} << 20, kMostInputs = 64, kMostRegions = 1000;
 
 QString name(const char* key) { return QLatin1String(key); }
 std::string textOf(const QJsonObject& object, const char* key) { return object[name(key)].toString().toStdString(); }
 
-// A result as the runner's own line says it: the protocol checks what is read back.
-QJsonObject resultObject(const MeasuredResult& m) {
-    QJsonObject o;
-    o[name("finding")] = text(m.finding);
-    o[name("instance_class")] = text(m.instance_class);
-    o[name("shape")] = text(m.shape);
-    o[name("runner")] = text(m.runner);
-    o[name("versions")] = text(m.versions);
-    o[name("note")] = text(m.note);
-    o[name("when_s")] = static_cast<double>(m.when_s);
-    o[name("fused_bytes")] = m.fused_bytes;
-    o[name("fused_backward_bytes")] = m.fused_backward_bytes;
-    o[name("fused_flops")] = m.fused_flops;
-    o[name("fused_backward_flops")] = m.fused_backward_flops;
-    if (const Result<std::string> line = encodeAnswer({1, RunnerResult(m.result)}))
-        o[name("answer")] = QJsonDocument::fromJson(QByteArray::fromStdString(*line)).object();
-    return o;
-}
-
-bool readResult(const QJsonObject& o, MeasuredSet& set) {
-    MeasuredResult m;
-    m.finding = textOf(o, "finding");
-    m.instance_class = textOf(o, "instance_class");
-    m.shape = textOf(o, "shape");
-    m.runner = textOf(o, "runner");
-    m.versions = textOf(o, "versions");
-    m.note = textOf(o, "note");
-    m.when_s = static_cast<std::int64_t>(o[name("when_s")].toDouble());
-    m.fused_bytes = o[name("fused_bytes")].toDouble();
-    m.fused_backward_bytes = o[name("fused_backward_bytes")].toDouble();
-    m.fused_flops = o[name("fused_flops")].toDouble();
-    m.fused_backward_flops = o[name("fused_backward_flops")].toDouble();
-    const QByteArray line = QJsonDocument(o[name("answer")].toObject()).toJson(QJsonDocument::Compact);
-    const Result<RunnerAnswer> answer = decodeAnswer({line.constData(), static_cast<std::size_t>(line.size())});
-    if (!answer || m.finding.empty()) return false;
-    const auto* result = std::get_if<RunnerResult>(&answer->event);
-    const auto* fuse = result != nullptr ? std::get_if<FuseResult>(result) : nullptr;
-    if (fuse == nullptr) return false;
-    m.result = *fuse;
-    set.set(std::move(m));
-    return true;
+QJsonArray measuredArray(const MeasuredSet& set) {
+    JsonWriter json;
+    writeMeasured(json, set);
+    return QJsonDocument::fromJson(QByteArray::fromStdString(json.text())).array();
 }
 
 QJsonArray textsOf(const std::vector<std::string>& texts) {
@@ -99,17 +63,16 @@ bool readRegion(const QJsonObject& o, std::vector<ChosenRegion>& regions) {
 QByteArray sessionJson(const SessionFile& session) {
     QJsonObject root;
     root[name("schema")] = name(kSchema);
-    QJsonArray inputs, measured, regions;
+    QJsonArray inputs, regions;
     for (const ChosenRegion& region : session.regions) regions.append(regionObject(region));
     for (const SessionInput& input : session.inputs)
         inputs.append(QJsonObject{{name("path"), input.path}, {name("sha256"), QString::fromLatin1(input.sha256)}});
-    for (const auto& [key, result] : session.measured.results()) measured.append(resultObject(result));
     root[name("inputs")] = inputs;
     root[name("device")] = session.device;
     root[name("step")] = session.step;
     root[name("selection")] = session.selection;
     root[name("window_state")] = QString::fromLatin1(session.window_state.toBase64());
-    root[name("measured")] = measured;
+    root[name("measured")] = measuredArray(session.measured);
     root[name("regions")] = regions; // absent in files of earlier versions
     return QJsonDocument(root).toJson();
 }
@@ -125,11 +88,9 @@ Result<SessionFile> sessionFromJson(const QByteArray& json, const QString& where
     const QJsonObject root = document.object();
     if (root[name("schema")].toString() != name(kSchema)) return wrong("another kind or version of file");
     SessionFile session;
-    const QJsonArray inputs = root[name("inputs")].toArray(), measured = root[name("measured")].toArray(),
-                     regions = root[name("regions")].toArray();
+    const QJsonArray inputs = root[name("inputs")].toArray(), regions = root[name("regions")].toArray();
     if (inputs.isEmpty()) return wrong("no inputs in it");
-    if (inputs.size() > kMostInputs || measured.size() > kMostResults || regions.size() > kMostRegions)
-        return wrong("more entries than make sense");
+    if (inputs.size() > kMostInputs || regions.size() > kMostRegions) return wrong("more entries than make sense");
     for (const QJsonValue& value : inputs) {
         const QJsonObject o = value.toObject();
         session.inputs.append({o[name("path")].toString(), o[name("sha256")].toString().toLatin1()});
@@ -139,8 +100,10 @@ Result<SessionFile> sessionFromJson(const QByteArray& json, const QString& where
     session.step = root[name("step")].toString(session.step);
     session.selection = root[name("selection")].toString();
     session.window_state = QByteArray::fromBase64(root[name("window_state")].toString().toLatin1());
-    for (const QJsonValue& value : measured)
-        if (!readResult(value.toObject(), session.measured)) return wrong("a measured result that cannot be read");
+    Result<MeasuredSet> measured =
+        readMeasured({json.constData(), static_cast<std::size_t>(json.size())}, where.toStdString());
+    if (!measured) return std::move(measured).error();
+    session.measured = std::move(*measured);
     for (const auto& value : regions)
         if (!readRegion(value.toObject(), session.regions)) return wrong("a region that cannot be read");
     return session;

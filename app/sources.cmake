@@ -2,6 +2,7 @@
 set(FUSESCOPE_APP_SOURCES
     main.cpp
     banner.cpp
+    calibrate_dialog.cpp
     icons.cpp
     kept_results.cpp
     loader.cpp

@@ -5,6 +5,7 @@
 #include "core/analysis/analysis.h"
 #include "core/cost/calibration.h"
 #include "core/ipc/exit_codes.h"
+#include "core/measured/measured_json.h"
 #include "core/report/layout_client.h"
 #include "core/report/report.h"
 
@@ -38,6 +39,33 @@ int analyseInputs(const std::vector<std::string>& files, const AnalyzeOptions& o
     return kExitOk;
 }
 
+namespace {
+
+// A later file's result takes the place of an earlier one's.
+Result<MeasuredSet> readResults(const std::vector<std::string>& files) {
+    MeasuredSet all;
+    for (const std::string& file : files) {
+        Result<MeasuredSet> set = readMeasuredFile(file);
+        if (!set) return std::move(set).error();
+        for (const auto& [key, result] : set->results()) all.set(result);
+    }
+    return all;
+}
+
+// Of other files or shapes: their finding is not here, or none of its instances is what was run.
+void complainAboutStrangers(const Analysis& analysis, const MeasuredSet& set) {
+    std::size_t strangers = set.results().size();
+    for (const Finding& finding : analysis.findings)
+        if (set.any(finding.id))
+            for (const InstanceClass& one : instanceClasses(analysis, finding))
+                if (set.find(finding.id, one.name) != nullptr) --strangers;
+    if (strangers > 0)
+        complain(std::to_string(strangers) + " of " + std::to_string(set.results().size()) +
+                 " measured results fit no finding of these files and are left out");
+}
+
+} // namespace
+
 int runAnalyze(const AnalyzeArguments& arguments) {
     if (!arguments.device.empty())
         if (const auto device = deviceByName(arguments.device); !device) {
@@ -46,9 +74,15 @@ int runAnalyze(const AnalyzeArguments& arguments) {
         }
     std::vector<std::string> inputs = arguments.files;
     inputs.push_back(arguments.device);
+    inputs.insert(inputs.end(), arguments.measured.begin(), arguments.measured.end());
     if (const Status apart = checkTargets(inputs, {arguments.json, arguments.html, arguments.markdown}); !apart) {
         complain(apart.error().message());
         return kExitUsage;
+    }
+    const Result<MeasuredSet> measured = readResults(arguments.measured);
+    if (!measured) {
+        complain(measured.error().message());
+        return kExitNoInput;
     }
     AnalysisPtr analysed;
     if (const int status =
@@ -59,6 +93,8 @@ int runAnalyze(const AnalyzeArguments& arguments) {
     if (arguments.device.empty() && !analysis.device.origin.empty())
         complain("figures of " + analysis.device.name + " are from its calibration, " + analysis.device.origin);
 
+    complainAboutStrangers(analysis, *measured);
+
     int status = kExitOk;
     const auto write = [&](const std::string& target, const std::string& text) {
         if (const Status written = writeResult(target, text); !written) {
@@ -66,11 +102,11 @@ int runAnalyze(const AnalyzeArguments& arguments) {
             status = kExitUsage;
         }
     };
-    if (!arguments.json.empty()) write(arguments.json, analysisJson(analysis));
-    if (!arguments.html.empty()) write(arguments.html, analysisHtml(analysis, layoutWithHelper));
-    if (!arguments.markdown.empty()) write(arguments.markdown, analysisMarkdown(analysis));
+    if (!arguments.json.empty()) write(arguments.json, analysisJson(analysis, *measured));
+    if (!arguments.html.empty()) write(arguments.html, analysisHtml(analysis, layoutWithHelper, *measured));
+    if (!arguments.markdown.empty()) write(arguments.markdown, analysisMarkdown(analysis, *measured));
     if (arguments.json.empty() && arguments.html.empty() && arguments.markdown.empty())
-        write("-", analysisMarkdown(analysis));
+        write("-", analysisMarkdown(analysis, *measured));
     return status;
 }
 

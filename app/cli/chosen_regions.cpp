@@ -12,17 +12,13 @@
 namespace fusescope::cli {
 namespace {
 
-void add(Range& to, const Range& more) {
-    to.low += more.low;
-    to.expected += more.expected;
-    to.high += more.high;
-}
-
-ChosenRegion ofInstances(const Analysis& analysis, const Finding& finding, std::vector<std::uint32_t> members) {
+ChosenRegion ofInstances(const Analysis& analysis, const Finding& finding, const std::string& instance_class,
+                         std::vector<std::uint32_t> members) {
     ChosenRegion chosen;
     MeasuredRegion& about = chosen.about;
     const std::uint32_t first = members.front();
     about.finding = finding.id;
+    about.instance_class = instance_class;
     about.pattern = idOf(finding.pattern);
     about.region = finding.id + (first == 0 ? "" : "#" + std::to_string(first));
     about.title = catalogEntry(finding.pattern).title;
@@ -31,9 +27,8 @@ ChosenRegion ofInstances(const Analysis& analysis, const Finding& finding, std::
     about.predicted = true;
     for (const std::uint32_t member : members) {
         const Instance& instance = finding.instances[member];
-        add(about.predicted_saving_ns, instance.saving_ns);
-        if (instance.from_trace && !finding.time_estimated)
-            about.time_ns += instance.forward_ns + instance.backward_ns + instance.idle_ns;
+        about.predicted_saving_ns += instance.saving_ns;
+        if (const auto time = stepTimeOf(finding, instance)) about.time_ns += time->total();
     }
     about.members = std::move(members);
     Result<Region> region = regionOfInstance(analysis, finding, first);
@@ -48,9 +43,16 @@ ChosenRegion ofInstances(const Analysis& analysis, const Finding& finding, std::
 
 std::vector<ChosenRegion> ofFinding(const Analysis& analysis, const Finding& finding) {
     std::vector<ChosenRegion> out;
-    for (RegionClass& one : distinctInstances(analysis, finding))
-        out.push_back(ofInstances(analysis, finding, std::move(one.members)));
+    for (InstanceClass& one : instanceClasses(analysis, finding))
+        out.push_back(ofInstances(analysis, finding, one.name, std::move(one.instances)));
     return out;
+}
+
+ChosenRegion ofInstance(const Analysis& analysis, const Finding& finding, std::uint32_t instance) {
+    std::string name;
+    for (InstanceClass& one : instanceClasses(analysis, finding))
+        if (std::binary_search(one.instances.begin(), one.instances.end(), instance)) name = std::move(one.name);
+    return ofInstances(analysis, finding, name, {instance});
 }
 
 // "layer.3" -> the module "model.layers.3"; the shortest, where several are called so.
@@ -81,7 +83,17 @@ Result<std::vector<ChosenRegion>> ofModule(const Analysis& analysis, const std::
     about.instances = static_cast<double>(work->chosen.work.instances.size());
     about.predicted_saving_ns = work->chosen.work.saving_ns;
     about.predicted = about.predicted_saving_ns.expected > 0;
-    if (!work->chosen.work.time_estimated) about.time_ns = work->chosen.work.time_ns;
+    StepTime sum; // identical layers take nearly the same
+    for (const Instance& instance : work->chosen.work.instances)
+        if (const auto time = stepTimeOf(work->chosen.work, instance)) {
+            sum.forward_ns += time->forward_ns / about.instances;
+            sum.backward_ns += time->backward_ns / about.instances;
+            sum.wait_ns += time->wait_ns / about.instances;
+        }
+    if (!work->chosen.work.time_estimated) {
+        about.time_ns = work->chosen.work.time_ns;
+        about.module_time = sum;
+    }
     return std::vector<ChosenRegion>{std::move(chosen)};
 }
 
@@ -113,7 +125,7 @@ Result<std::vector<ChosenRegion>> chooseRegions(const Analysis& analysis, const 
             return Error{ErrorCode::NotFound,
                          finding.id + "#0 to " + finding.id + "#" + std::to_string(finding.instances.size() - 1),
                          "'" + id + "'", "region"};
-        return std::vector<ChosenRegion>{ofInstances(analysis, finding, {static_cast<std::uint32_t>(index)})};
+        return std::vector<ChosenRegion>{ofInstance(analysis, finding, static_cast<std::uint32_t>(index))};
     }
     const bool layer = id.starts_with("layer.");
     if (!analysis.graph && (id == "model" || layer))

@@ -12,7 +12,8 @@ namespace fusescope::cli {
 struct AnalyzeArguments {
     std::vector<std::string> files; // any order, kind by content
     std::string device, step = "last";
-    std::string json, html, markdown; // path, "-" = stdout, "" = not wanted
+    std::vector<std::string> measured; // files with results: of fuse --json, sessions
+    std::string json, html, markdown;  // path, "-" = stdout, "" = not wanted
 };
 struct GraphArguments {
     std::string file, trace;

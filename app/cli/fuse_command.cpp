@@ -9,6 +9,7 @@
 #include "core/report/fuse_report.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace fusescope::cli {
@@ -19,6 +20,10 @@ constexpr double kMargin = 30; // seconds beyond the region's own limit: loading
 
 int chooseAll(const Analysis& analysis, const std::vector<std::string>& ids, std::vector<ChosenRegion>& out) {
     for (const std::string& id : ids) {
+        if (id == "all")
+            for (const Finding& finding : analysis.findings)
+                if (finding.state == FusionState::Fused)
+                    complain(finding.id + ": left out of all, as it is fused already");
         auto chosen = chooseRegions(analysis, id);
         if (!chosen) {
             complain(chosen.error().message());
@@ -76,29 +81,35 @@ bool Measuring::begin(FuseReport& report) {
     DeviceSpec gpu;
     gpu.name = hello.gpus.front().name;
     report.same_device = analysis_.device.source != DeviceSource::Assumed && sameDevice(analysis_.device, gpu);
-    if (report.same_device)
-        report.matmul_flops = analysis_.device.matmul_bf16;
-    else if (const auto preset = deviceByName(gpu.name))
-        report.matmul_flops = preset->matmul_bf16;
     return true;
 }
 
 void Measuring::take(RunnerSession::Answer& answer, const Region& region, MeasuredRegion& about) {
     about.reason = region.reason;
     about.title = region.title;
-    about.fused_bytes = region.fused_bytes;
-    about.fused_backward_bytes = region.fused_backward_bytes;
-    about.fused_flops = region.fused_flops;
-    about.fused_backward_flops = region.fused_backward_flops;
     const auto failed = [&](std::string code, std::string message) {
         about.error_code = std::move(code);
         about.error = std::move(message);
         complain(about.region + ": " + about.error);
     };
     if (answer.result) {
-        if (auto* result = std::get_if<FuseResult>(&*answer.result))
-            about.result = std::move(*result);
-        else
+        if (auto* result = std::get_if<FuseResult>(&*answer.result)) {
+            MeasuredResult& landed = about.result.emplace();
+            landed.finding = about.finding;
+            landed.instance_class = about.instance_class;
+            landed.shape = about.shape;
+            landed.result = std::move(*result);
+            landed.fused_bytes = region.fused_bytes;
+            landed.fused_backward_bytes = region.fused_backward_bytes;
+            landed.fused_flops = region.fused_flops;
+            landed.fused_backward_flops = region.fused_backward_flops;
+            landed.runner = session_.commandText();
+            landed.versions = versionsText(session_.hello());
+            landed.note = region.reason;
+            landed.when_s =
+                std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+                    .count();
+        } else
             failed("internal", "expected a measurement, found another kind of result");
     } else if (answer.refused) {
         failed_ = failed_ || answer.refused->fatal;

@@ -32,6 +32,11 @@ int run(int argc, char** argv) {
     analyze->add_option("--device", analyze_args.device,
                         "GPU preset or JSON file (default: the one named in the trace)");
     analyze->add_option("--step", analyze_args.step, "ProfilerStep number, last or all")->capture_default_str();
+    analyze
+        ->add_option("--measured", analyze_args.measured,
+                     "What fuse --json wrote, or a saved session: its results stand in the report")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     analyze->add_option("--json", analyze_args.json, "Write the analysis as JSON; - is standard output");
     analyze->add_option("--html", analyze_args.html, "Write a self-contained HTML report");
     analyze->add_option("--md", analyze_args.markdown, "Write a Markdown summary (default: to standard output)");
@@ -48,7 +53,8 @@ int run(int argc, char** argv) {
     forms->require_option(0, 1);
 
     constexpr const char* kRunner = "Command that starts a runner, \"ssh gpu-box fusescope-runner\" (default: "
-                                    "FUSESCOPE_RUNNER, else fusescope-runner beside this program or on PATH)";
+                                    "FUSESCOPE_RUNNER, else fusescope-runner beside this program, in build/kernels/bin "
+                                    "of its source tree or on PATH)";
     cli::FuseArguments fuse_args;
     CLI::App* fuse = app.add_subcommand("fuse", "Run flagged regions on the GPU, as they are and fused");
     fuse->add_option("files", fuse_args.files, "Traces and graphs in any order; the kind is read off the content");

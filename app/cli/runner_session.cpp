@@ -40,6 +40,7 @@ Status RunnerSession::start(double seconds) {
     listenToInterrupts();
     auto command = findRunner(asked_);
     if (!command) return std::move(command).error();
+    command_ = joinCommandLine(command->words);
     RunnerLimits limits;
     limits.silence_ms = static_cast<int>(1000 * seconds); // a single operator may be slow
     show("runner", {"starting", -1});

@@ -30,6 +30,7 @@ public:
     // what: shown before the progress.
     [[nodiscard]] Answer ask(RunnerCall call, double seconds, const std::string& what);
     [[nodiscard]] const RunnerHello& hello() const { return hello_; }
+    [[nodiscard]] const std::string& commandText() const { return command_; } // that was started
     [[nodiscard]] bool alive() const { return client_ != nullptr && client_->alive(); }
     [[nodiscard]] static bool interrupted();
 
@@ -37,7 +38,7 @@ private:
     void show(const std::string& what, const RunnerProgress& progress);
     void clear();
 
-    std::string asked_;
+    std::string asked_, command_;
     std::unique_ptr<RunnerClient> client_;
     RunnerHello hello_;
     bool shown_ = false;

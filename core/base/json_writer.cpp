@@ -145,6 +145,11 @@ JsonWriter& JsonWriter::value(std::uint64_t number) {
     out_ += std::to_string(number);
     return *this;
 }
+JsonWriter& JsonWriter::raw(std::string_view json) {
+    separate();
+    out_ += json;
+    return *this;
+}
 JsonWriter& JsonWriter::null() {
     separate();
     out_ += "null";

@@ -30,6 +30,7 @@ public:
     JsonWriter& value(int number) { return value(static_cast<std::int64_t>(number)); }
     JsonWriter& value(unsigned number) { return value(static_cast<std::uint64_t>(number)); }
     JsonWriter& null();
+    JsonWriter& raw(std::string_view json); // a value that is JSON already, taken as it is
     template <class T> JsonWriter& member(std::string_view name, const T& v) { return key(name).value(v); }
 
     [[nodiscard]] const std::string& text() const& { return out_; }

@@ -61,12 +61,6 @@ FusionState stateOf(const std::vector<const Draft*>& drafts) {
     return unfused == drafts.size() ? FusionState::Unfused : FusionState::Partial;
 }
 
-void addRange(Range& sum, const Range& one) {
-    sum.low += one.low;
-    sum.expected += one.expected;
-    sum.high += one.high;
-}
-
 Finding findingOf(const FusionInput& input, const StepOps* trace, Pattern pattern,
                   const std::vector<const Draft*>& drafts) {
     Finding finding;
@@ -85,8 +79,8 @@ Finding findingOf(const FusionInput& input, const StepOps* trace, Pattern patter
         finding.idle_ns += instance.idle_ns;
         finding.bytes_now += instance.now.bytes();
         finding.bytes_fused += instance.fused.bytes();
-        addRange(finding.predicted_ns, instance.predicted_ns);
-        addRange(finding.saving_ns, instance.saving_ns);
+        finding.predicted_ns += instance.predicted_ns;
+        finding.saving_ns += instance.saving_ns;
         finding.instances.push_back(instance);
     }
     const double n = static_cast<double>(std::max<std::size_t>(drafts.size(), 1));

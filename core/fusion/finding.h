@@ -12,6 +12,7 @@
 #include "core/trace/trace_store.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,12 @@ nameOf(Verdict verdict) noexcept; // "worth it", "marginal", "not beneficial", "
 
 struct Range {
     double low = 0, expected = 0, high = 0;
+    Range& operator+=(const Range& more) noexcept {
+        low += more.low;
+        expected += more.expected;
+        high += more.high;
+        return *this;
+    }
 };
 
 // The sizes behind an instance: what its costs and a region of it need. 0 or empty = not known.
@@ -116,7 +123,12 @@ struct FusionInput { // either of trace (with link and costs) and graph may be n
 
 // Findings ranked by expected saving (already fused ones last).
 [[nodiscard]] std::vector<Finding> findFusions(const FusionInput& input);
-[[nodiscard]] Plan makePlan(const std::vector<Finding>& findings, double step_ns);
+// What instances save as measured (ns per step, negative: they lose), parallel to findings and their instances; a
+// finding of which nothing is measured may have an empty list.
+using MeasuredSavings = std::vector<std::vector<std::optional<double>>>;
+// From measured savings where there are any, else from predicted ones: what a kernel gave counts for more than the
+// verdict that was reckoned.
+[[nodiscard]] Plan makePlan(const std::vector<Finding>& findings, double step_ns, const MeasuredSavings& measured = {});
 // What the finding gives to the plan; null when it takes no part.
 [[nodiscard]] const PlanPart* planPartOf(const Plan& plan, std::string_view finding) noexcept;
 // Findings of the plan that take over instances which this one leaves to them.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The best set of instances that share no kernel and no node. Overlaps are local (a norm with and without its residual
 // add), so the instances fall into small groups that are searched completely; a large group is filled greedily.
-// Instances of findings that are not beneficial take no part.
+// Instances of findings that are not beneficial take no part, unless they were measured to be.
 #include "core/fusion/finding.h"
 
 #include <algorithm>
@@ -15,19 +15,21 @@ constexpr std::size_t kSearched = 18; // instances in a group that are tried in 
 
 struct Candidate {
     std::uint32_t finding = 0, instance = 0;
-    double saving = 0;
+    Range saving;
     std::vector<std::size_t> rivals; // candidates that share a kernel or a node
 };
 
-std::vector<Candidate> candidatesOf(const std::vector<Finding>& findings) {
+std::vector<Candidate> candidatesOf(const std::vector<Finding>& findings, const MeasuredSavings& measured) {
     std::vector<Candidate> out;
     for (std::size_t f = 0; f < findings.size(); ++f) {
-        if (findings[f].verdict == Verdict::AlreadyFused || findings[f].verdict == Verdict::NotBeneficial) continue;
+        if (findings[f].verdict == Verdict::AlreadyFused) continue;
         for (std::size_t i = 0; i < findings[f].instances.size(); ++i) {
             const Instance& instance = findings[f].instances[i];
-            if (instance.state == FusionState::Fused || instance.saving_ns.expected <= 0) continue;
-            out.push_back(
-                {static_cast<std::uint32_t>(f), static_cast<std::uint32_t>(i), instance.saving_ns.expected, {}});
+            const bool known = f < measured.size() && i < measured[f].size() && measured[f][i].has_value();
+            if (!known && findings[f].verdict == Verdict::NotBeneficial) continue;
+            const Range saving = known ? Range{*measured[f][i], *measured[f][i], *measured[f][i]} : instance.saving_ns;
+            if (instance.state == FusionState::Fused || !(saving.expected > 0)) continue;
+            out.push_back({static_cast<std::uint32_t>(f), static_cast<std::uint32_t>(i), saving, {}});
         }
     }
     return out;
@@ -95,7 +97,7 @@ void bestOf(const std::vector<Candidate>& candidates, const std::vector<std::siz
             for (std::size_t i = 0; i < group.size() && fits; ++i) {
                 if ((set >> i & 1U) == 0) continue;
                 fits = (against[i] & set) == 0;
-                saving += candidates[group[i]].saving;
+                saving += candidates[group[i]].saving.expected;
             }
             if (fits && saving > best_saving) {
                 best = set;
@@ -106,8 +108,9 @@ void bestOf(const std::vector<Candidate>& candidates, const std::vector<std::siz
         return;
     }
     std::vector<std::size_t> order = group;
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return candidates[a].saving > candidates[b].saving; });
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return candidates[a].saving.expected > candidates[b].saving.expected;
+    });
     for (const std::size_t c : order)
         chosen[c] = std::none_of(candidates[c].rivals.begin(), candidates[c].rivals.end(),
                                  [&](std::size_t r) { return chosen[r]; });
@@ -115,8 +118,8 @@ void bestOf(const std::vector<Candidate>& candidates, const std::vector<std::siz
 
 } // namespace
 
-Plan makePlan(const std::vector<Finding>& findings, double step_ns) {
-    std::vector<Candidate> candidates = candidatesOf(findings);
+Plan makePlan(const std::vector<Finding>& findings, double step_ns, const MeasuredSavings& measured) {
+    std::vector<Candidate> candidates = candidatesOf(findings, measured);
     findRivals(findings, candidates);
     std::vector<bool> chosen(candidates.size(), false);
     for (const std::vector<std::size_t>& group : groupsOf(candidates)) bestOf(candidates, group, chosen);
@@ -125,12 +128,9 @@ Plan makePlan(const std::vector<Finding>& findings, double step_ns) {
     for (std::size_t c = 0; c < candidates.size(); ++c) {
         if (!chosen[c]) continue;
         PlanPart& part = parts[candidates[c].finding];
-        const Range& saving = findings[candidates[c].finding].instances[candidates[c].instance].saving_ns;
         part.finding = findings[candidates[c].finding].id;
         part.instances.push_back(candidates[c].instance);
-        part.saving_ns.low += saving.low;
-        part.saving_ns.expected += saving.expected;
-        part.saving_ns.high += saving.high;
+        part.saving_ns += candidates[c].saving;
     }
     parts.erase(std::remove_if(parts.begin(), parts.end(), [](const PlanPart& p) { return p.instances.empty(); }),
                 parts.end());
@@ -141,9 +141,7 @@ Plan makePlan(const std::vector<Finding>& findings, double step_ns) {
     plan.step_ns = step_ns;
     Range& saving = plan.saving_ns;
     for (PlanPart& part : parts) {
-        saving.low += part.saving_ns.low;
-        saving.expected += part.saving_ns.expected;
-        saving.high += part.saving_ns.high;
+        saving += part.saving_ns;
         plan.findings.push_back(part.finding);
         plan.parts.push_back(std::move(part));
     }

@@ -171,13 +171,19 @@ Result<std::string> runChild(const std::vector<std::string>& command, std::strin
     return output;
 }
 
-std::string siblingProgram(std::string_view name) {
+std::string programFolder() {
     std::array<char, 4096> buffer{};
     const ssize_t length = readlink("/proc/self/exe", buffer.data(), buffer.size());
     if (length <= 0 || static_cast<std::size_t>(length) >= buffer.size()) return {};
     std::string path(buffer.data(), static_cast<std::size_t>(length));
-    path.erase(path.rfind('/') + 1);
-    path += name;
+    path.erase(path.rfind('/'));
+    return path;
+}
+
+std::string siblingProgram(std::string_view name) {
+    const std::string folder = programFolder();
+    if (folder.empty()) return {};
+    const std::string path = folder + "/" + std::string(name);
     return access(path.c_str(), X_OK) == 0 ? path : std::string();
 }
 

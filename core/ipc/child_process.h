@@ -15,6 +15,8 @@ namespace fusescope {
 // much.
 [[nodiscard]] Result<std::string> runChild(const std::vector<std::string>& command, std::string_view input,
                                            int timeout_ms, std::size_t max_output = std::size_t{64} << 20);
+// Where the running executable lies, without a slash at its end; "" where that cannot be told.
+[[nodiscard]] std::string programFolder();
 // A program that lies beside the running executable ("fusescope-layout"), or "" if it does not.
 [[nodiscard]] std::string siblingProgram(std::string_view name);
 

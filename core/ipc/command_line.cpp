@@ -16,19 +16,20 @@ constexpr const char* kProgram = "fusescope-runner";
 
 bool isBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-std::string onPath(const std::string& program) {
-    const char* path = std::getenv("PATH"); // NOLINT(concurrency-mt-unsafe): nobody sets it
-    std::string_view left = path == nullptr ? "" : path;
-    while (!left.empty()) {
-        const std::size_t end = left.find(':');
-        const std::string_view folder = left.substr(0, end);
-        left.remove_prefix(end == std::string_view::npos ? left.size() : end + 1);
-        if (folder.empty()) continue;
-        std::string file = std::string(folder) + "/" + program;
-        struct stat info {};
-        if (stat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode) && access(file.c_str(), X_OK) == 0) return file;
-    }
-    return {};
+bool isProgram(const std::string& file) {
+    struct stat info {};
+    return stat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode) && access(file.c_str(), X_OK) == 0;
+}
+
+// Of a folder "/x/build/dev/bin", "/x/build"; "" of any other.
+std::string_view buildFolder(std::string_view folder) {
+    constexpr std::string_view kBin = "/bin", kBuild = "/build";
+    if (!folder.ends_with(kBin)) return {};
+    folder.remove_suffix(kBin.size());
+    const std::size_t slash = folder.rfind('/');
+    if (slash == std::string_view::npos || slash + 1 == folder.size()) return {};
+    folder = folder.substr(0, slash);
+    return folder.ends_with(kBuild) ? folder : std::string_view();
 }
 
 } // namespace
@@ -96,6 +97,21 @@ std::string joinCommandLine(const std::vector<std::string>& words) {
     return text;
 }
 
+std::vector<RunnerPlace> runnerPlaces(std::string_view program_folder, std::string_view path) {
+    const std::string program = std::string("/") + kProgram;
+    std::vector<RunnerPlace> places;
+    if (!program_folder.empty()) places.push_back({std::string(program_folder) + program, "beside this program"});
+    if (const std::string_view build = buildFolder(program_folder); !build.empty())
+        places.push_back({std::string(build) + "/kernels/bin" + program, "built in this source tree"});
+    while (!path.empty()) {
+        const std::size_t end = path.find(':');
+        const std::string_view folder = path.substr(0, end);
+        path.remove_prefix(end == std::string_view::npos ? path.size() : end + 1);
+        if (!folder.empty()) places.push_back({std::string(folder) + program, "on PATH"});
+    }
+    return places;
+}
+
 Result<RunnerCommand> findRunner(std::string_view asked) {
     const char* variable = std::getenv("FUSESCOPE_RUNNER"); // NOLINT(concurrency-mt-unsafe): nobody sets it
     const bool by_variable = asked.empty() && variable != nullptr && *variable != '\0';
@@ -107,14 +123,14 @@ Result<RunnerCommand> findRunner(std::string_view asked) {
         }
         return RunnerCommand{std::move(*words), by_variable ? "FUSESCOPE_RUNNER" : "the option"};
     }
-    if (std::string beside = siblingProgram(kProgram); !beside.empty())
-        return RunnerCommand{{std::move(beside)}, "beside this program"};
-    if (std::string found = onPath(kProgram); !found.empty()) return RunnerCommand{{std::move(found)}, "on PATH"};
-    return Error{
-        ErrorCode::NotFound,
-        "fusescope-runner beside this program or on PATH, or a command that starts one (--runner, the setting or "
-        "FUSESCOPE_RUNNER; \"ssh gpu-box fusescope-runner\" does, too)",
-        "none; ./dev kernels builds one into build/kernels/bin", ""};
+    const char* path = std::getenv("PATH"); // NOLINT(concurrency-mt-unsafe): nobody sets it
+    for (RunnerPlace& place : runnerPlaces(programFolder(), path == nullptr ? "" : path))
+        if (isProgram(place.file)) return RunnerCommand{{std::move(place.file)}, place.origin};
+    return Error{ErrorCode::NotFound,
+                 "fusescope-runner beside this program, in build/kernels/bin of its source tree or on PATH, or a "
+                 "command that starts one (--runner, the setting or "
+                 "FUSESCOPE_RUNNER; \"ssh gpu-box fusescope-runner\" does, too)",
+                 "none; ./dev kernels builds one into build/kernels/bin", ""};
 }
 
 } // namespace fusescope

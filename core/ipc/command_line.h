@@ -16,12 +16,20 @@ namespace fusescope {
 // One line that splits into these words again.
 [[nodiscard]] std::string joinCommandLine(const std::vector<std::string>& words);
 
+// Where fusescope-runner is looked for, the first one that is a program counts: beside the program that asks; for one
+// that lies in build/<preset>/bin of a source tree, in build/kernels/bin, where ./dev kernels builds it; in the folders
+// of PATH. `program_folder` has no slash at its end.
+struct RunnerPlace {
+    std::string file, origin;
+};
+[[nodiscard]] std::vector<RunnerPlace> runnerPlaces(std::string_view program_folder, std::string_view path);
+
 struct RunnerCommand {
     std::vector<std::string> words;
-    std::string origin; // "the option", "FUSESCOPE_RUNNER", "beside this program", "on PATH"
+    std::string origin; // "the option", "FUSESCOPE_RUNNER", or that of a place
 };
-// `asked` (an option or a setting) if there is one, else $FUSESCOPE_RUNNER, else fusescope-runner beside the running
-// program, else on PATH. Error: none of them; it says how to get one.
+// `asked` (an option or a setting) if there is one, else $FUSESCOPE_RUNNER, else fusescope-runner at one of its places.
+// Error: none of them; it says how to get one.
 [[nodiscard]] Result<RunnerCommand> findRunner(std::string_view asked);
 
 } // namespace fusescope

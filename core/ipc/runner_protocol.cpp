@@ -165,7 +165,8 @@ struct ResultWriter {
         start("calibrate");
         json.member("device", result.device).member("on_gpu", result.on_gpu).member("copy_Bps", result.copy_Bps);
         json.member("bf16_matmul_flops", result.bf16_matmul_flops).member("launch_us", result.launch_us);
-        json.member("seconds", result.seconds);
+        json.member("copy_spread", result.copy_spread).member("matmul_spread", result.matmul_spread);
+        json.member("launch_spread", result.launch_spread).member("seconds", result.seconds);
     }
     void operator()(const FuseResult& result) const {
         start("fuse");
@@ -222,6 +223,9 @@ bool readResult(Reader& reader, const std::string& kind, Element object, RunnerR
                reader.amount(object, "copy_Bps", result.copy_Bps) &&
                reader.amount(object, "bf16_matmul_flops", result.bf16_matmul_flops) &&
                reader.amount(object, "launch_us", result.launch_us) &&
+               reader.amount(object, "copy_spread", result.copy_spread) &&
+               reader.amount(object, "matmul_spread", result.matmul_spread) &&
+               reader.amount(object, "launch_spread", result.launch_spread) &&
                reader.amount(object, "seconds", result.seconds) && (out = std::move(result), true);
     }
     if (kind == "fuse") {
@@ -287,6 +291,10 @@ bool readEvent(Reader& reader, Element root, RunnerEvent& out) {
 }
 
 } // namespace
+
+std::string versionsText(const RunnerHello& hello) {
+    return "torch " + hello.torch + (hello.driver.empty() ? "" : ", driver " + hello.driver);
+}
 
 std::string encodeHello(const RunnerHello& hello) {
     JsonWriter json;

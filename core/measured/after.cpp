@@ -18,17 +18,18 @@ std::optional<TimelineAfter> timelineAfter(const Analysis& analysis, const Measu
             if (c.result == nullptr || c.use != MeasuredUse::Saving) continue;
             for (const std::uint32_t i : c.of.instances) {
                 if (!wanted(i)) continue;
-                FusedChange change{row, i, measuredSaving(c.result->result, finding.instances[i])};
+                FusedChange change{row, i, measuredSaving(c.result->result, stepTimeOf(finding, finding.instances[i]))};
                 for (const Comparison& d : c.result->result.directions)
                     if (d.has_fused) change.fused[d.direction == "backward" ? 1U : 0U] = fusedNs(d);
                 changes.push_back(change);
             }
         }
     };
+    const Plan plan = applyMeasured(analysis, set).plan;
     for (const bool in_plan : {true, false})
         for (std::uint32_t row = 0; row < analysis.findings.size(); ++row) {
             const Finding& finding = analysis.findings[row];
-            const PlanPart* part = planPartOf(analysis.plan, finding.id);
+            const PlanPart* part = planPartOf(plan, finding.id);
             if (in_plan ? part == nullptr
                         : !std::binary_search(selection.findings.begin(), selection.findings.end(), row))
                 continue;

@@ -35,14 +35,15 @@ Work workOf(const Finding& finding) {
 
 } // namespace
 
-std::vector<std::string> countedWith(const Analysis& analysis, std::span<const ChosenPtr> regions, std::size_t row) {
+std::vector<std::string> countedWith(const Analysis& analysis, const Plan& plan, std::span<const ChosenPtr> regions,
+                                     std::size_t row) {
     std::vector<std::string> out;
     if (row >= regions.size()) return out;
     const Work own = workOf(regions[row]->work);
     const auto shares = [&](const Work& other) {
         return meet(own.kernels, other.kernels) || meet(own.nodes, other.nodes);
     };
-    for (const PlanPart& part : analysis.plan.parts)
+    for (const PlanPart& part : plan.parts)
         for (const Finding& finding : analysis.findings) {
             if (finding.id != part.finding) continue;
             Work chosen; // the plan takes some of its instances
@@ -65,7 +66,7 @@ MeasuredPlan applyMeasured(const Analysis& analysis, const MeasuredSet& set, std
     for (std::size_t row = 0; row < regions.size(); ++row) {
         const MeasuredFinding measured = applyMeasured(analysis, *regions[row], set);
         const double saved = measured.measured_ns;
-        if (!measured.any() || !(saved > 0) || !countedWith(analysis, regions, row).empty()) continue;
+        if (!measured.any() || !(saved > 0) || !countedWith(analysis, plan.plan, regions, row).empty()) continue;
         ++plan.regions;
         for (double* range : {&plan.saving_ns.low, &plan.saving_ns.expected, &plan.saving_ns.high}) *range += saved;
         for (double* range :

@@ -12,10 +12,10 @@
 
 namespace fusescope {
 
-// The plan's findings (ids) and the regions (titles) before `row` that share kernels or nodes with a region: what it
-// saves is counted with them already.
-[[nodiscard]] std::vector<std::string> countedWith(const Analysis& analysis, std::span<const ChosenPtr> regions,
-                                                   std::size_t row);
+// The findings (ids) of the plan, that of the analysis or the one chosen again, and the regions (titles) before `row`
+// that share kernels or nodes with a region: what it saves is counted with them already.
+[[nodiscard]] std::vector<std::string> countedWith(const Analysis& analysis, const Plan& plan,
+                                                   std::span<const ChosenPtr> regions, std::size_t row);
 
 // applyMeasured() of a region; without a promise where the region makes none (nodes have a limit instead).
 [[nodiscard]] MeasuredFinding applyMeasured(const Analysis& analysis, const ChosenRegion& region,

@@ -28,8 +28,6 @@ std::string className(const Finding& finding, const Instance& instance) {
     return name;
 }
 
-double ownTime(const Instance& instance) { return instance.forward_ns + instance.backward_ns + instance.idle_ns; }
-
 } // namespace
 
 void MeasuredSet::set(MeasuredResult result) {
@@ -40,6 +38,11 @@ void MeasuredSet::set(MeasuredResult result) {
 const MeasuredResult* MeasuredSet::find(const std::string& finding, const std::string& instance_class) const {
     const auto at = results_.find({finding, instance_class});
     return at == results_.end() ? nullptr : &at->second;
+}
+
+bool MeasuredSet::any(const std::string& finding) const {
+    const auto at = results_.lower_bound({finding, std::string()});
+    return at != results_.end() && at->first.first == finding;
 }
 
 std::vector<InstanceClass> instanceClasses(const Analysis& analysis, const Finding& finding) {
@@ -58,103 +61,120 @@ std::vector<InstanceClass> instanceClasses(const Analysis& analysis, const Findi
     return classes;
 }
 
-MeasuredUse useOf(const Analysis& analysis, const MeasuredResult& result) {
-    const FuseResult& r = result.result;
-    if (std::none_of(r.directions.begin(), r.directions.end(), [](const Comparison& c) { return c.has_fused; }))
-        return MeasuredUse::NoFusedForm;
-    if (!r.on_gpu) return MeasuredUse::Cpu;
+bool hasFusedForm(const FuseResult& result) {
+    return std::any_of(result.directions.begin(), result.directions.end(),
+                       [](const Comparison& c) { return c.has_fused; });
+}
+
+MeasuredUse useOf(const Analysis& analysis, const FuseResult& result) {
+    if (!hasFusedForm(result)) return MeasuredUse::NoFusedForm;
+    if (!result.on_gpu) return MeasuredUse::Cpu;
     DeviceSpec ran;
-    ran.name = r.device;
-    if (const Result<DeviceSpec> known = deviceByName(r.device)) ran = *known;
+    ran.name = result.device;
+    if (const Result<DeviceSpec> known = deviceByName(result.device)) ran = *known;
     // Of an assumed GPU nothing is known; the one that ran is the better guess.
     if (analysis.device.source != DeviceSource::Assumed && !sameDevice(ran, analysis.device))
         return MeasuredUse::OtherDevice;
-    return r.busy ? MeasuredUse::Busy : MeasuredUse::Saving;
+    return result.busy ? MeasuredUse::Busy : MeasuredUse::Saving;
 }
 
-double measuredSaving(const FuseResult& result, const Instance& instance) {
+std::optional<StepTime> stepTimeOf(const Finding& finding, const Instance& instance) {
+    if (finding.time_estimated) return std::nullopt;
+    return StepTime{instance.forward_ns, instance.backward_ns, instance.idle_ns};
+}
+
+double measuredSaving(const FuseResult& result, const std::optional<StepTime>& in_step) {
     double saving = 0;
     for (const Comparison& c : result.directions) {
         if (!c.has_fused) continue;
-        const bool graphs = !(instance.idle_ns > 0) && c.baseline.graph_us.median > 0 && c.fused.graph_us.median > 0;
+        const bool graphs =
+            in_step && !(in_step->wait_ns > 0) && c.baseline.graph_us.median > 0 && c.fused.graph_us.median > 0;
         const double before = (graphs ? c.baseline.graph_us : c.baseline.us).median * kNsPerUs;
         const double after = (graphs ? c.fused.graph_us : c.fused.us).median * kNsPerUs;
-        const bool forward = c.direction != "backward";
-        // Waits are told of an instance as a whole.
-        const double own = (forward ? instance.forward_ns : instance.backward_ns) +
-                           (result.directions.size() == 1 || forward ? instance.idle_ns : 0);
-        if (before > after)
-            saving += std::max(0.0, std::min(before, own) - after);
-        else
+        if (!in_step || before <= after) {
             saving += before - after;
+            continue;
+        }
+        const bool forward = c.direction != "backward";
+        const double own = (forward ? in_step->forward_ns : in_step->backward_ns) +
+                           (result.directions.size() == 1 || forward ? in_step->wait_ns : 0);
+        saving += std::max(0.0, std::min(before, own) - after);
     }
-    return std::min(saving, ownTime(instance));
+    return in_step ? std::min(saving, in_step->total()) : saving;
 }
 
-namespace {
-
-// Of the chosen instances (null: all), for which `predicted` was promised. slower: whether instances that lose count
-// with what they lose.
-MeasuredFinding apply(const Analysis& analysis, const Finding& finding, const MeasuredSet& set, const Range& predicted,
-                      const std::vector<std::uint32_t>* chosen, bool slower) {
+MeasuredFinding applyMeasured(const Analysis& analysis, const Finding& finding, const MeasuredSet& set) {
     MeasuredFinding out;
-    out.predicted_ns = predicted.expected;
+    out.predicted_ns = finding.saving_ns.expected;
+    out.instances = finding.instances.size();
     for (InstanceClass& of : instanceClasses(analysis, finding)) {
         MeasuredClass one;
         one.result = set.find(finding.id, of.name);
-        if (one.result != nullptr) one.use = useOf(analysis, *one.result);
+        if (one.result != nullptr) one.use = useOf(analysis, one.result->result);
         const bool counts = one.result != nullptr && one.use == MeasuredUse::Saving;
         for (const std::uint32_t i : of.instances) {
-            if (chosen != nullptr && !std::binary_search(chosen->begin(), chosen->end(), i)) continue;
             const Instance& instance = finding.instances[i];
-            ++out.instances;
             if (!counts) {
-                out.saving_ns.low += instance.saving_ns.low;
-                out.saving_ns.expected += instance.saving_ns.expected;
-                out.saving_ns.high += instance.saving_ns.high;
+                out.saving_ns += instance.saving_ns;
                 continue;
             }
-            double saved = measuredSaving(one.result->result, instance);
-            if (!slower) saved = std::max(0.0, saved);
+            const double saved = measuredSaving(one.result->result, stepTimeOf(finding, instance));
             ++out.measured;
             one.saving_ns += saved;
-            out.saving_ns.low += saved;
-            out.saving_ns.expected += saved;
-            out.saving_ns.high += saved;
+            out.saving_ns += {saved, saved, saved};
         }
         out.measured_ns += one.saving_ns;
         one.of = std::move(of);
         out.classes.push_back(std::move(one));
     }
-    if (!out.any()) out.saving_ns = predicted;
+    if (!out.any()) out.saving_ns = finding.saving_ns;
     return out;
+}
+
+namespace {
+
+// Of the instances that have one; empty lists where a finding has none.
+MeasuredSavings savingsOf(const Analysis& analysis, const MeasuredSet& set) {
+    MeasuredSavings savings(analysis.findings.size());
+    for (std::size_t f = 0; f < analysis.findings.size(); ++f) {
+        const Finding& finding = analysis.findings[f];
+        if (!set.any(finding.id)) continue;
+        for (const InstanceClass& of : instanceClasses(analysis, finding)) {
+            const MeasuredResult* result = set.find(finding.id, of.name);
+            if (result == nullptr || useOf(analysis, result->result) != MeasuredUse::Saving) continue;
+            savings[f].resize(finding.instances.size());
+            for (const std::uint32_t i : of.instances)
+                savings[f][i] = measuredSaving(result->result, stepTimeOf(finding, finding.instances[i]));
+        }
+    }
+    return savings;
 }
 
 } // namespace
 
-MeasuredFinding applyMeasured(const Analysis& analysis, const Finding& finding, const MeasuredSet& set) {
-    return apply(analysis, finding, set, finding.saving_ns, nullptr, true);
-}
-
 MeasuredPlan applyMeasured(const Analysis& analysis, const MeasuredSet& set) {
     MeasuredPlan out;
-    const Plan& plan = analysis.plan;
-    for (const PlanPart& part : plan.parts) {
-        const auto at = std::find_if(analysis.findings.begin(), analysis.findings.end(),
-                                     [&](const Finding& finding) { return finding.id == part.finding; });
-        if (at == analysis.findings.end()) continue;
-        ++out.parts;
-        std::vector<std::uint32_t> chosen = part.instances;
-        std::sort(chosen.begin(), chosen.end());
-        const MeasuredFinding finding = apply(analysis, *at, set, part.saving_ns, &chosen, false);
-        if (finding.any()) ++out.measured;
-        out.saving_ns.low += finding.saving_ns.low;
-        out.saving_ns.expected += finding.saving_ns.expected;
-        out.saving_ns.high += finding.saving_ns.high;
+    const MeasuredSavings savings = savingsOf(analysis, set);
+    const bool any = std::any_of(savings.begin(), savings.end(), [](const auto& list) { return !list.empty(); });
+    out.plan = any ? makePlan(analysis.findings, analysis.plan.step_ns, savings) : analysis.plan;
+    out.parts = out.plan.parts.size();
+    out.saving_ns = out.plan.saving_ns;
+    out.predicted_step_ns = out.plan.predicted_step_ns;
+    for (std::size_t f = 0; f < analysis.findings.size(); ++f) {
+        const std::string& id = analysis.findings[f].id;
+        const PlanPart *now = planPartOf(out.plan, id), *before = planPartOf(analysis.plan, id);
+        const bool measured = !savings[f].empty();
+        if (now != nullptr) {
+            out.predicted_instances += static_cast<std::size_t>(
+                std::count_if(now->instances.begin(), now->instances.end(),
+                              [&](std::uint32_t i) { return !measured || !savings[f][i].has_value(); }));
+            if (before == nullptr) out.come_in.push_back(id);
+        } else if (before != nullptr && measured) {
+            ++out.parts;
+            out.left_out.push_back(id);
+        }
+        if (measured && (now != nullptr || before != nullptr)) ++out.measured;
     }
-    out.predicted_step_ns = {std::max(0.0, plan.step_ns - out.saving_ns.high),
-                             std::max(0.0, plan.step_ns - out.saving_ns.expected),
-                             std::max(0.0, plan.step_ns - out.saving_ns.low)};
     return out;
 }
 

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 #include <map>
-#include <span>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +43,7 @@ public:
     void remove(const Key& key) { results_.erase(key); }
     void clear() { results_.clear(); }
     [[nodiscard]] const MeasuredResult* find(const std::string& finding, const std::string& instance_class) const;
+    [[nodiscard]] bool any(const std::string& finding) const;
     [[nodiscard]] const std::map<Key, MeasuredResult>& results() const noexcept { return results_; }
     [[nodiscard]] bool empty() const noexcept { return results_.empty(); }
 
@@ -58,13 +59,24 @@ enum class MeasuredUse : std::uint8_t {
     OtherDevice, // another GPU than the one that findings are predicted for
     Busy,        // another job used the GPU
 };
-[[nodiscard]] MeasuredUse useOf(const Analysis& analysis, const MeasuredResult& result);
+[[nodiscard]] MeasuredUse useOf(const Analysis& analysis, const FuseResult& result);
+
+// What an instance takes of the step's critical path, ns.
+struct StepTime {
+    double forward_ns = 0, backward_ns = 0;
+    double wait_ns = 0; // the GPU waits for launches between its kernels; told of an instance as a whole
+    [[nodiscard]] double total() const noexcept { return forward_ns + backward_ns + wait_ns; }
+};
+// None without a trace: estimated times bound nothing.
+[[nodiscard]] std::optional<StepTime> stepTimeOf(const Finding& finding, const Instance& instance);
 
 // What one instance saves (ns, negative when the fused form is slower): what it takes in the step, at most what the
 // runner measured of the unfused form, less the fused form; never more than its own time in the step. Where the GPU
 // does not wait for launches in the step, times under a CUDA graph are taken, where there are any: the runner launches
-// one by one, and that shows in its times.
-[[nodiscard]] double measuredSaving(const FuseResult& result, const Instance& instance);
+// one by one, and that shows in its times. Without a step of the GPU that ran (`in_step` is none): as the runner
+// launched both forms, one by one.
+[[nodiscard]] double measuredSaving(const FuseResult& result, const std::optional<StepTime>& in_step);
+[[nodiscard]] bool hasFusedForm(const FuseResult& result); // in any direction: something was compared
 
 struct MeasuredClass {
     InstanceClass of;
@@ -84,12 +96,17 @@ struct MeasuredFinding {
 };
 [[nodiscard]] MeasuredFinding applyMeasured(const Analysis& analysis, const Finding& finding, const MeasuredSet& set);
 
-// The plan's step. Instances that measured slower when fused stay as they are: they save nothing.
+// The plan, chosen again from measured savings where there are any: a finding that was measured slower leaves it, one
+// that had lost to it may come in.
 struct MeasuredPlan {
-    std::size_t measured = 0, parts = 0; // findings of the plan with a measured saving, and all
+    std::size_t measured = 0, parts = 0; // findings of the plan, and left out of it, with a measured saving, and all
     std::size_t regions = 0; // of the user's own choice, whose savings are in it too (core/measured/chosen_gain.h)
     Range saving_ns, predicted_step_ns;
+    Plan plan;                                  // that of the analysis where nothing is measured
+    std::size_t predicted_instances = 0;        // in the plan and not measured
+    std::vector<std::string> left_out, come_in; // ids: measured, and no part of it any more; part of it only now
     [[nodiscard]] bool any() const noexcept { return measured + regions > 0; }
+    [[nodiscard]] bool whole() const noexcept { return measured > 0 && predicted_instances == 0; }
 };
 [[nodiscard]] MeasuredPlan applyMeasured(const Analysis& analysis, const MeasuredSet& set);
 

@@ -67,12 +67,13 @@ std::vector<TimelineFused> timelineFused(const Analysis& analysis, const Measure
                                          const SelectionSets& selection) {
     std::vector<TimelineFused> out;
     if (set.empty()) return out;
+    const Plan plan = applyMeasured(analysis, set).plan;
     for (const bool picked : {false, true})
         for (std::size_t row = 0; row < analysis.findings.size(); ++row) {
             const auto number = static_cast<std::uint32_t>(row);
             if (std::binary_search(selection.findings.begin(), selection.findings.end(), number) != picked) continue;
             const Finding& finding = analysis.findings[row];
-            const PlanPart* part = planPartOf(analysis.plan, finding.id);
+            const PlanPart* part = planPartOf(plan, finding.id);
             if (part == nullptr && !picked) continue;
             const auto shown = [&](std::uint32_t i) {
                 return picked || std::find(part->instances.begin(), part->instances.end(), i) != part->instances.end();

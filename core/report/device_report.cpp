@@ -31,6 +31,18 @@ DeviceSpec specOf(const RunnerHello& hello, const std::optional<CalibrateResult>
 
 } // namespace
 
+std::vector<CalibrationLine> calibrationLines(const CalibrateResult& measured) {
+    const auto spread = [](double share) { return share > 0 ? fmt::format(" ±{:.1f}%", 50 * share) : std::string(); };
+    return {{"copy", formatBandwidth(measured.copy_Bps) + spread(measured.copy_spread) + " (read and written)"},
+            {"bf16 matrix product", measured.bf16_matmul_flops > 0
+                                        ? formatFlopRate(measured.bf16_matmul_flops) + spread(measured.matmul_spread)
+                                        : std::string("not on this device")},
+            {"empty launch", measured.launch_us > 0
+                                 ? formatDuration(measured.launch_us * 1e3) + spread(measured.launch_spread)
+                                 : std::string("none on a CPU")},
+            {"took", formatDuration(measured.seconds * 1e9)}};
+}
+
 std::string deviceReportJson(const RunnerHello& hello, const std::optional<CalibrateResult>& calibration) {
     JsonWriter json(1);
     json.beginObject().member("schema", "fusescope.device/1");
@@ -44,7 +56,9 @@ std::string deviceReportJson(const RunnerHello& hello, const std::optional<Calib
         json.key("calibration").beginObject().member("device", calibration->device);
         json.member("on_gpu", calibration->on_gpu).member("copy_Bps", calibration->copy_Bps);
         json.member("bf16_matmul_flops", calibration->bf16_matmul_flops);
-        json.member("empty_launch_us", calibration->launch_us).member("seconds", calibration->seconds).endObject();
+        json.member("empty_launch_us", calibration->launch_us).member("copy_spread", calibration->copy_spread);
+        json.member("matmul_spread", calibration->matmul_spread).member("launch_spread", calibration->launch_spread);
+        json.member("seconds", calibration->seconds).endObject();
     }
     json.key("runner").beginObject().member("build", hello.build).member("protocol", hello.protocol);
     json.member("torch", hello.torch).member("cuda", hello.cuda).member("driver", hello.driver);
@@ -79,12 +93,7 @@ std::string deviceReportText(const RunnerHello& hello, const std::optional<Calib
     line("fused kernels", hello.kernels ? "loaded" : "not loaded: " + hello.kernels_problem);
     if (!calibration) return printableText(text);
     line("measured on", calibration->on_gpu ? calibration->device : "CPU");
-    line("  copy", formatBandwidth(calibration->copy_Bps) + " (read and written)");
-    line("  bf16 matrix product", calibration->bf16_matmul_flops > 0 ? formatFlopRate(calibration->bf16_matmul_flops)
-                                                                     : std::string("not on this device"));
-    line("  empty launch",
-         calibration->launch_us > 0 ? formatDuration(calibration->launch_us * 1e3) : std::string("none on a CPU"));
-    line("  took", formatDuration(calibration->seconds * 1e9));
+    for (const CalibrationLine& figure : calibrationLines(*calibration)) line("  " + figure.what, figure.value);
     return printableText(text);
 }
 

@@ -3,12 +3,12 @@
 
 #include "core/base/format.h"
 #include "core/base/printable.h"
-#include "core/ipc/fuse_verdict.h"
+#include "core/report/measured_parts.h"
+#include "core/report/report_text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 namespace fusescope {
@@ -51,20 +51,6 @@ private:
     std::vector<std::vector<std::string>> rows_;
 };
 
-std::string timeText(double us) { return us > 0 ? formatDuration(us * 1e3) : kNone; }
-std::string spreadText(const Spread& spread) {
-    if (!(spread.median > 0)) return kNone;
-    return fmt::format("{} ±{:.0f}%", formatDuration(spread.median * 1e3),
-                       50 * (spread.p90 - spread.p10) / spread.median);
-}
-std::string timesText(double factor) { return factor > 0 ? formatSignificant(factor) + "x" : kNone; }
-std::string pairText(const std::string& before, const std::string& after) { return before + " → " + after; }
-std::string signedTime(double ns) { return (ns < 0 ? "-" : "") + formatDuration(std::abs(ns)); }
-std::string rangeText(const Range& ns) {
-    return fmt::format("{} ({} to {})", formatDuration(ns.expected), formatDuration(ns.low), formatDuration(ns.high));
-}
-std::string errorText(double error, bool known) { return known ? fmt::format("{:.2g}", error) : kNone; }
-
 std::string header(const FuseReport& report) {
     const RunnerHello& hello = report.hello;
     std::string text = "Measured on " + (report.onGpu() ? report.device() : "the CPU (reference kernels, no GPU)") +
@@ -79,31 +65,15 @@ std::string regionName(const MeasuredRegion& region) {
     return region.region + (region.shape.empty() ? "" : " " + region.shape);
 }
 
-void addTimes(Table& times, Table& verdicts, const MeasuredRegion& region, const FuseReport& report) {
-    for (const Comparison& one : region.result->directions) {
-        const bool fp64 = region.result->fp64_note.empty();
-        const FuseVerdict verdict = judge(one, fp64);
-        const RoofShare roof = roofShare(region, one, report);
-        const Measured &base = one.baseline, &fused = one.fused;
-        const bool has = one.has_fused, graph = base.graph_us.median > 0;
-        const std::string name = &one == &region.result->directions.front() ? regionName(region) : std::string();
-        const std::string base_graph = timeText(base.graph_us.median);
-        times.add({name, one.direction, spreadText(base.us), has ? spreadText(fused.us) : kNone,
-                   timesText(verdict.speedup),
-                   has && graph ? pairText(base_graph, timeText(fused.graph_us.median)) : base_graph,
-                   timesText(verdict.graph_speedup), roof.Bps > 0 ? formatSignificant(roof.Bps / 1e12) : kNone,
-                   roof.share > 0 ? formatPercent(roof.share) : kNone});
-        const auto count = [](double n) { return n > 0 ? fmt::format("{:.0f}", n) : kNone; };
-        const auto both = [&](const std::string& before, const std::string& after) {
-            return has && before != kNone ? pairText(before, after) : before;
-        };
-        verdicts.add({name, one.direction, has ? speedText(verdict) : "no fused form",
-                      has ? std::string(nameOf(verdict.memory)) : kNone,
-                      has ? std::string(nameOf(verdict.numerics)) : kNone,
-                      both(count(base.launches), count(fused.launches)),
-                      both(formatBytes(base.peak_bytes), formatBytes(fused.peak_bytes)),
-                      both(errorText(base.relative_error, fp64), errorText(fused.relative_error, fp64)),
-                      errorText(fused.max_abs_error, fp64 && has)});
+void addTimes(Table& times, Table& verdicts, const MeasuredRegion& region, const Analysis& analysis) {
+    const std::vector<Comparison>& directions = region.result->result.directions;
+    for (const Comparison& one : directions) {
+        const DirectionText text = directionText(analysis, *region.result, one);
+        const std::string name = &one == &directions.front() ? regionName(region) : std::string();
+        times.add({name, one.direction, text.baseline, text.fused, text.speedup, text.graph, text.graph_speedup,
+                   text.rate, text.of_roof});
+        verdicts.add({name, one.direction, text.speed, text.memory, text.numerics, text.launches, text.peak, text.error,
+                      text.largest_error});
     }
 }
 
@@ -118,11 +88,10 @@ std::string notes(const FuseReport& report) {
         if (!region.reason.empty()) note(regionName(region) + ": " + region.reason);
         if (!region.result) continue;
         if (!region.finding.empty()) findings.insert(region.finding);
-        const bool fused = std::any_of(region.result->directions.begin(), region.result->directions.end(),
-                                       [](const Comparison& one) { return one.has_fused; });
-        if (region.result->busy) note("Times are not to be trusted: " + region.result->busy_note + ".");
-        if (fused && !region.result->fp64_note.empty())
-            note(regionName(region) + ": no error against fp64: " + region.result->fp64_note);
+        const FuseResult& result = region.result->result;
+        if (result.busy) note("Times are not to be trusted: " + result.busy_note + ".");
+        if (hasFusedForm(result) && !result.fp64_note.empty())
+            note(regionName(region) + ": no error against fp64: " + result.fp64_note);
     }
     if (!report.onGpu())
         note("Everything ran on the CPU: that tells of correctness, not of a GPU's speed or savings.");
@@ -146,8 +115,8 @@ std::string fuseTable(const FuseReport& report, const Analysis& analysis) {
     Table steps({"region", "instances", "save together", "predicted for " + report.predicted_for, "take now"},
                 {true, false, false, false, false});
     for (const MeasuredRegion& region : report.regions) {
-        if (region.result) addTimes(times, verdicts, region, report);
-        const auto saving = measuredSavingNs(region, report);
+        if (region.result) addTimes(times, verdicts, region, analysis);
+        const auto saving = measuredSavingNs(region, analysis);
         steps.add({regionName(region), fmt::format("{:g}", region.instances),
                    region.error.empty() ? (saving ? signedTime(*saving) : kNone) : "not measured",
                    region.predicted ? rangeText(region.predicted_saving_ns) : kNone,
@@ -161,23 +130,22 @@ std::string fuseTable(const FuseReport& report, const Analysis& analysis) {
         bool all = true;
         for (const MeasuredRegion& region : report.regions) {
             if (region.finding != finding.id) continue;
-            const auto one = measuredSavingNs(region, report);
+            const auto one = measuredSavingNs(region, analysis);
             all = all && one.has_value();
             ++shapes;
             instances += region.instances;
             saving += one.value_or(0);
             time += region.time_ns;
-            predicted.low += region.predicted_saving_ns.low;
-            predicted.expected += region.predicted_saving_ns.expected;
-            predicted.high += region.predicted_saving_ns.high;
+            predicted += region.predicted_saving_ns;
         }
         if (shapes > 1)
             steps.add({fmt::format("{}, {} shapes", finding.id, shapes), fmt::format("{:g}", instances),
                        all ? signedTime(saving) : kNone, rangeText(predicted),
                        time > 0 ? formatDuration(time) : kNone});
     }
-    if (const auto plan = planSaving(report, analysis))
-        steps.add({"the plan", "", signedTime(plan->measured_ns), rangeText(plan->predicted_ns),
+    const MeasuredPlan plan = applyMeasured(analysis, measuredSet(report));
+    if (plan.whole())
+        steps.add({"the plan", "", signedTime(plan.saving_ns.expected), rangeText(analysis.plan.saving_ns),
                    analysis.plan.step_ns > 0 ? formatDuration(analysis.plan.step_ns) : kNone});
 
     std::string text = header(report);

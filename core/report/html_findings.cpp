@@ -36,20 +36,30 @@ void fact(std::string& out, std::string_view name, const std::string& value) {
 }
 
 // Time now as the whole bar; what stays, what is saved, and how far both may be off.
-void timeBar(const Finding& f, std::string& out) {
+void timeBar(const Finding& f, const Range& fused_ns, std::string_view how, std::string& out) {
     if (!(f.time_ns > 0)) return;
     const auto width = [&](double ns) { return std::clamp(ns / f.time_ns * 100, 0.0, 100.0); };
-    const double now = 100, after = width(f.predicted_ns.expected);
-    const double low = width(std::min(f.predicted_ns.low, f.predicted_ns.high)),
-                 high = width(std::max(f.predicted_ns.low, f.predicted_ns.high));
-    out += fmt::format("<div class=\"bar\" role=\"img\" aria-label=\"{} now, {} predicted\"><i class=\"after\" "
+    const double now = 100, after = width(fused_ns.expected);
+    const double low = width(std::min(fused_ns.low, fused_ns.high)),
+                 high = width(std::max(fused_ns.low, fused_ns.high));
+    out += fmt::format("<div class=\"bar\" role=\"img\" aria-label=\"{} now, {} {}\"><i class=\"after\" "
                        "style=\"width:{:.2f}%\"></i>"
                        "<i class=\"saved\" style=\"left:{:.2f}%;width:{:.2f}%\"></i>",
-                       esc(formatDuration(f.time_ns)), esc(formatDuration(f.predicted_ns.expected)), after, after,
+                       esc(formatDuration(f.time_ns)), esc(formatDuration(fused_ns.expected)), how, after, after,
                        std::max(0.0, now - after));
     if (high - low > 0.4)
         out += fmt::format("<i class=\"range\" style=\"left:{:.2f}%;width:{:.2f}%\"></i>", low, high - low);
     out += "</div>";
+}
+
+Range savingOf(const Finding& f, const std::optional<MeasuredFinding>& measured) {
+    return measured && measured->any() ? measured->saving_ns : f.saving_ns;
+}
+
+// What it saves of the step: measured, where it is.
+double shareOfStep(const Analysis& a, const Finding& f, const std::optional<MeasuredFinding>& measured) {
+    if (!measured || !measured->any()) return f.step_share;
+    return f.time_estimated || !(a.plan.step_ns > 0) ? 0 : measured->saving_ns.expected / a.plan.step_ns;
 }
 
 std::string shapesText(const Finding& f) {
@@ -70,23 +80,33 @@ std::string anchor(const std::string& id) {
     return text;
 }
 
-void card(const Analysis& a, const Finding& f, std::string& out) {
+void card(const Analysis& a, const Finding& f, const std::optional<MeasuredFinding>& measured, std::string& out) {
     const CatalogEntry& entry = catalogEntry(f.pattern);
     const bool pays = f.verdict == Verdict::WorthIt || f.verdict == Verdict::Marginal;
+    const bool run = measured && measured->any(); // then it counts, not what was predicted
+    const Range saving = savingOf(f, measured);
+    const Range fused =
+        run ? Range{f.time_ns - saving.high, f.time_ns - saving.expected, f.time_ns - saving.low} : f.predicted_ns;
+    const double share = shareOfStep(a, f, measured);
     out += fmt::format("<article class=\"card{}\" id=\"{}\"><header><h3>{}</h3>{}<span class=\"muted small\">{}</span>",
                        pays ? " marked" : "", anchor(f.id), esc(entry.title), badge(f.verdict), esc(f.id));
-    if (pays && f.saving_ns.expected > 0)
-        out += fmt::format("<span class=\"gain\">saves {}{}</span>", esc(formatDuration(f.saving_ns.expected)),
-                           f.step_share > 0 ? " · " + percent(f.step_share) + " of the step" : std::string());
+    if ((pays || run) && saving.expected > 0)
+        out +=
+            fmt::format("<span class=\"gain\">saves {}{}{}</span>", esc(formatDuration(saving.expected)),
+                        run ? ", measured" : "", share > 0 ? " · " + percent(share) + " of the step" : std::string());
+    else if (run)
+        out += "<span class=\"gain\">measured: saves nothing</span>";
     out += "</header>";
     if (!entry.formula.empty()) out += "<p class=\"formula\"><code>" + esc(entry.formula) + "</code></p>";
 
     if (f.verdict != Verdict::AlreadyFused && f.pattern != Pattern::Optimizer) {
-        timeBar(f, out);
-        out += fmt::format("<div class=\"legend\"><span>now <b>{}</b></span><span>fused <b>{}</b></span><span>saving "
-                           "<b>{}</b>{}</span></div>",
-                           esc(formatDuration(f.time_ns)), esc(rangeText(f.predicted_ns)), esc(rangeText(f.saving_ns)),
-                           f.time_estimated ? " – all times from the roofline, none measured" : "");
+        timeBar(f, fused, run ? "measured" : "predicted", out);
+        out += fmt::format(
+            "<div class=\"legend\"><span>now <b>{}</b></span><span>fused{} <b>{}</b></span><span>saving{} "
+            "<b>{}</b>{}</span></div>",
+            esc(formatDuration(f.time_ns)), run ? ", measured" : "", esc(rangeText(fused)), run ? ", measured" : "",
+            esc(saving.expected < 0 ? signedTime(saving.expected) : rangeText(saving)),
+            f.time_estimated ? " – all times from the roofline, none measured" : "");
     }
     out += "<div class=\"facts\">";
     fact(out, a.trace ? "Instances per step" : "Instances in the graph",
@@ -99,6 +119,7 @@ void card(const Analysis& a, const Finding& f, std::string& out) {
     if (!entry.article_gain.empty()) fact(out, "Usual gain", entry.article_gain);
     out += "</div>";
 
+    if (measured) measuredSection(a, *measured, out);
     out += "<div class=\"cols\"><div>";
     if (!f.signals.empty()) {
         out += "<h4>Signals</h4><ul>";
@@ -138,16 +159,22 @@ void card(const Analysis& a, const Finding& f, std::string& out) {
     out += "</div></div></article>\n";
 }
 
-void planTable(const Analysis& a, std::string& out) {
+void planTable(const Analysis& a, const MeasuredView& measured, std::string& out) {
     out += "<div class=\"scroll\"><table><thead><tr><th>Finding</th><th>Verdict</th><th class=\"n\">Instances</th><th "
            "class=\"n\">Kernels each, on average</th>"
-           "<th class=\"n\">Time</th><th class=\"n\">Fused</th><th>Saving</th><th class=\"n\">Of the step</th><th "
-           "class=\"n\">In the plan</th><th class=\"n\">Saving in the plan</th></tr></thead><tbody>";
+           "<th class=\"n\">Time</th><th class=\"n\">Fused</th><th>";
+    out += measured.any() ? "Saving, predicted → measured" : "Saving";
+    out += "</th><th class=\"n\">Of the step</th><th class=\"n\">In the plan</th><th class=\"n\">Saving in the "
+           "plan</th></tr></thead><tbody>";
     double most = 0;
-    for (const Finding& f : a.findings) most = std::max(most, f.saving_ns.expected);
+    for (std::size_t i = 0; i < a.findings.size(); ++i)
+        most = std::max(most, savingOf(a.findings[i], measured.findings[i]).expected);
     for (const Finding& f : a.findings) {
-        const PlanPart* part = planPartOf(a.plan, f.id);
-        const std::string rest = part != nullptr ? planRestText(a, *part) : std::string();
+        const PlanPart* part = planPartOf(measured.plan.plan, f.id);
+        const std::string rest = part != nullptr ? planRestText(a, measured, *part) : std::string();
+        const auto& result = measured.findings[static_cast<std::size_t>(&f - a.findings.data())];
+        const double share = shareOfStep(a, f, result), saving = std::max(0.0, savingOf(f, result).expected);
+        const bool run = result && result->any();
         out += fmt::format(
             "<tr><td><a href=\"#{}\">{}</a></td><td>{}</td><td class=\"n\">{}</td><td "
             "class=\"n\">{}</td><td class=\"n\">{}</td>"
@@ -155,32 +182,36 @@ void planTable(const Analysis& a, std::string& out) {
             "class=\"n\">{}</td></tr>",
             anchor(f.id), esc(catalogEntry(f.pattern).title), badge(f.verdict),
             formatCount(static_cast<std::int64_t>(f.instances.size())), kernelsText(f), esc(timeText(f)),
-            f.verdict == Verdict::AlreadyFused ? "–" : formatDuration(f.predicted_ns.expected),
+            f.verdict == Verdict::AlreadyFused
+                ? "–"
+                : formatDuration(run ? f.time_ns - result->saving_ns.expected : f.predicted_ns.expected),
             f.verdict == Verdict::AlreadyFused || !(most > 0)
                 ? "–"
-                : fmt::format("<span class=\"share wide\"><i style=\"width:{:.1f}%\"></i></span><b>{}</b>",
-                              f.saving_ns.expected / most * 100, formatDuration(f.saving_ns.expected)),
-            f.step_share > 0 ? percent(f.step_share) : "–",
+                : fmt::format("<span class=\"share wide\"><i style=\"width:{:.1f}%\"></i></span><b>{}</b>{}",
+                              saving / most * 100, formatDuration(f.saving_ns.expected),
+                              result ? measuredCell(*result) : std::string()),
+            share > 0 ? percent(share) : "–",
             part != nullptr       ? fmt::format("{} of {}", part->instances.size(), f.instances.size())
             : f.conflicts.empty() ? std::string()
                                   : std::string("overlaps"),
             part == nullptr
                 ? std::string()
                 : "<b>" + formatDuration(part->saving_ns.expected) + "</b>" +
-                      (rest.empty() ? std::string() : "<br><span class=\"muted small\">" + esc(rest) + "</span>"));
+                      (rest.empty() ? std::string() : "<div class=\"muted small\">" + esc(rest) + "</div>"));
     }
     out += "</tbody>";
-    if (!a.plan.parts.empty())
+    if (!measured.plan.plan.parts.empty())
         out +=
             fmt::format("<tfoot><tr><td colspan=\"9\">The plan, no kernel counted twice</td><td class=\"n\"><b>{}</b>"
                         "</td></tr></tfoot>",
-                        formatDuration(a.plan.saving_ns.expected));
+                        formatDuration(measured.plan.saving_ns.expected));
     out += "</table></div>\n";
 }
 
 } // namespace
 
-void findingsSection(const Analysis& a, std::string& out) {
+void findingsSection(const Analysis& a, const MeasuredView& measured, std::string& out) {
+    const Plan& plan = measured.plan.plan;
     out += "<h2 id=\"findings\">Findings</h2>\n";
     if (a.findings.empty()) {
         out += "<div class=\"note\"><p>Nothing that looks fusable was found. Looked for, in unfused form: " +
@@ -190,23 +221,25 @@ void findingsSection(const Analysis& a, std::string& out) {
                "kernels that cannot be linked to an operator cannot be matched.</p></div>\n";
         return;
     }
-    if (!a.plan.findings.empty() && a.plan.step_ns > 0)
+    if (!plan.findings.empty() && plan.step_ns > 0)
         out += fmt::format(
             "<p>Carrying out the plan – {}, no kernel counted twice – should take the step{} from "
-            "<b>{}</b> to <b>{}</b>. {}</p>\n",
-            a.plan.findings.size() == 1 ? std::string("one finding")
-                                        : fmt::format("{} findings", a.plan.findings.size()),
+            "<b>{}</b> to <b>{}</b>{}. {}</p>\n",
+            plan.findings.size() == 1 ? std::string("one finding") : fmt::format("{} findings", plan.findings.size()),
             a.measured_on.empty() ? std::string() : " on " + esc(a.device.name) + ", both figures estimated,",
-            esc(formatDuration(a.plan.step_ns)), esc(rangeText(a.plan.predicted_step_ns)), esc(planNote(a)));
-    planTable(a, out);
+            esc(formatDuration(plan.step_ns)), esc(rangeText(measured.plan.predicted_step_ns)),
+            measured.plan.any() ? " – " + esc(measuredPlanText(measured.plan)) : std::string(),
+            esc(measured.plan.any() ? std::string() : planNote(a)));
+    planTable(a, measured, out);
     // What pays comes first; the rest is there to be looked up.
     std::string rest;
     std::size_t others = 0;
-    for (const Finding& f : a.findings) {
-        if (f.verdict == Verdict::WorthIt || f.verdict == Verdict::Marginal)
-            card(a, f, out);
+    for (std::size_t i = 0; i < a.findings.size(); ++i) {
+        const Finding& f = a.findings[i];
+        if (f.verdict == Verdict::WorthIt || f.verdict == Verdict::Marginal || planPartOf(plan, f.id) != nullptr)
+            card(a, f, measured.findings[i], out);
         else {
-            card(a, f, rest);
+            card(a, f, measured.findings[i], rest);
             ++others;
         }
     }

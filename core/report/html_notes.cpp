@@ -52,9 +52,9 @@ void linkSection(const Analysis& a, std::string& out) {
     out += "</tbody></table></div>\n";
 }
 
-void methodSection(const Analysis& a, std::string& out) {
+void methodSection(const Analysis& a, const MeasuredView& measured, std::string& out) {
     out += "<h2 id=\"method\">How these figures were made</h2>\n<ul>";
-    for (const std::string& note : methodNotes(a)) out += "<li>" + esc(note, 2000) + "</li>";
+    for (const std::string& note : methodNotes(a, measured)) out += "<li>" + esc(note, 2000) + "</li>";
     out += "</ul>\n";
 }
 

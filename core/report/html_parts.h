@@ -5,6 +5,7 @@
 #include "core/analysis/analysis.h"
 #include "core/draw/names.h"
 #include "core/draw/svg.h"
+#include "core/report/measured_parts.h"
 #include "core/report/report.h"
 
 #include <string>
@@ -24,11 +25,13 @@ namespace fusescope::html {
 [[nodiscard]] std::string shareBar(double share); // small bar with its percentage
 
 [[nodiscard]] std::string styleSheet();
-void headerSection(const Analysis& analysis, std::string& out);
-void findingsSection(const Analysis& analysis, std::string& out); // plan and cards
+void headerSection(const Analysis& analysis, const MeasuredView& measured, std::string& out);
+void findingsSection(const Analysis& analysis, const MeasuredView& measured, std::string& out);   // plan and cards
+void measuredSection(const Analysis& analysis, const MeasuredFinding& finding, std::string& out); // of a card
+[[nodiscard]] std::string measuredCell(const MeasuredFinding& finding); // of the findings' table, behind the prediction
 void picturesSection(const Analysis& analysis, const LayoutFunction& layout, std::string& out);
 void tablesSection(const Analysis& analysis, std::string& out);
 void linkSection(const Analysis& analysis, std::string& out);
-void methodSection(const Analysis& analysis, std::string& out);
+void methodSection(const Analysis& analysis, const MeasuredView& measured, std::string& out);
 
 } // namespace fusescope::html

@@ -24,7 +24,7 @@ void figure(std::string& out, std::string_view id, std::string_view title, const
 void picturesSection(const Analysis& a, const LayoutFunction& layout, std::string& out) {
     if (a.graph && layout) {
         const VisibleGraph visible = visibleGraph(*a.graph, defaultView(*a.graph));
-        const LayoutResult placed = layout(layoutRequest(visible));
+        const LayoutResult placed = layout(drawnLayoutRequest(visible));
         figure(
             out, "graph", "Model graph", drawGraph(a, visible, placed, {}),
             "The model graph with fusable regions marked",

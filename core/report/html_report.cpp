@@ -78,8 +78,9 @@ std::string shareBar(double share) {
 
 } // namespace html
 
-std::string analysisHtml(const Analysis& analysis, const LayoutFunction& layout) {
+std::string analysisHtml(const Analysis& analysis, const LayoutFunction& layout, const MeasuredSet& measured) {
     using namespace html;
+    const MeasuredView view = viewOf(analysis, measured);
     std::string title = "FuseScope report";
     if (!analysis.files.empty()) title = std::string(fileName(analysis.files.front())) + " – " + title;
     std::string out;
@@ -92,13 +93,13 @@ std::string analysisHtml(const Analysis& analysis, const LayoutFunction& layout)
            "img-src data:\">"
            "<title>" +
            esc(title, 200) + "</title><style>\n" + styleSheet() + "</style></head><body>\n";
-    headerSection(analysis, out);
+    headerSection(analysis, view, out);
     out += "<main id=\"main\">\n";
-    findingsSection(analysis, out);
+    findingsSection(analysis, view, out);
     picturesSection(analysis, layout, out);
     tablesSection(analysis, out);
     linkSection(analysis, out);
-    methodSection(analysis, out);
+    methodSection(analysis, view, out);
     out += "</main>\n<div class=\"foot\">Written by FuseScope. This page holds everything it shows; it loads nothing "
            "and runs no script.</div>\n</body></html>\n";
     return out;

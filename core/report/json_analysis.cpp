@@ -5,6 +5,7 @@
 
 #include "core/analysis/step_text.h"
 #include "core/base/json_writer.h"
+#include "core/report/measured_parts.h"
 
 #include <cmath>
 
@@ -17,12 +18,6 @@ template <class List> void strings(JsonWriter& w, std::string_view key, const Li
     w.key(key).beginArray();
     for (const auto& text : list) w.value(text);
     w.endArray();
-}
-
-void range(JsonWriter& w, std::string_view key, const Range& ns) {
-    w.key(key).beginObject();
-    w.member("low", us(ns.low)).member("expected", us(ns.expected)).member("high", us(ns.high));
-    w.endObject();
 }
 
 // -1 and "" stand for "not known from these files" and become null.
@@ -204,7 +199,7 @@ void writeModel(JsonWriter& w, const ModelFacts& m) {
     w.endObject();
 }
 
-void writeFinding(JsonWriter& w, const Finding& f) {
+void writeFinding(JsonWriter& w, const Analysis& a, const Finding& f, const std::optional<MeasuredFinding>& measured) {
     const CatalogEntry& entry = catalogEntry(f.pattern);
     w.beginObject();
     w.member("id", f.id).member("pattern", idOf(f.pattern)).member("state", nameOf(f.state));
@@ -218,8 +213,8 @@ void writeFinding(JsonWriter& w, const Finding& f) {
         .member("kernel_time_us_per_step", us(f.time_ns - f.idle_ns))
         .member("wait_us_per_step", us(f.idle_ns))
         .member("predicted_us_per_step", us(f.predicted_ns.expected));
-    range(w, "predicted_us_range", f.predicted_ns);
-    range(w, "saving_us_per_step", f.saving_ns);
+    writeRange(w, "predicted_us_range", f.predicted_ns);
+    writeRange(w, "saving_us_per_step", f.saving_ns);
     w.member("step_share", f.step_share)
         .member("verdict", nameOf(f.verdict))
         .member("time_estimated", f.time_estimated);
@@ -237,12 +232,18 @@ void writeFinding(JsonWriter& w, const Finding& f) {
     strings(w, "conflicts", f.conflicts);
     strings(w, "modules", f.modules);
     strings(w, "source", f.source);
+    w.key("measured");
+    if (measured)
+        writeMeasuredFinding(w, a, *measured);
+    else
+        w.null();
     w.endObject();
 }
 
 } // namespace
 
-std::string analysisJson(const Analysis& a) {
+std::string analysisJson(const Analysis& a, const MeasuredSet& set) {
+    const MeasuredView measured = viewOf(a, set);
     JsonWriter w(1);
     w.beginObject();
     w.member("schema", "fusescope.analysis/1");
@@ -271,7 +272,7 @@ std::string analysisJson(const Analysis& a) {
     writeOps(w, a);
     writeModel(w, a.model);
     w.key("findings").beginArray();
-    for (const Finding& f : a.findings) writeFinding(w, f);
+    for (std::size_t i = 0; i < a.findings.size(); ++i) writeFinding(w, a, a.findings[i], measured.findings[i]);
     w.endArray();
     w.key("plan").beginObject();
     strings(w, "findings", a.plan.findings);
@@ -279,18 +280,23 @@ std::string analysisJson(const Analysis& a) {
     for (const PlanPart& part : a.plan.parts) {
         w.beginObject();
         w.member("finding", part.finding).member("instances", static_cast<std::uint64_t>(part.instances.size()));
-        range(w, "saving_us", part.saving_ns);
+        writeRange(w, "saving_us", part.saving_ns);
         w.endObject();
     }
     w.endArray();
-    range(w, "saving_us", a.plan.saving_ns);
+    writeRange(w, "saving_us", a.plan.saving_ns);
     if (a.trace) {
         w.member("step_us", us(a.plan.step_ns));
-        range(w, "predicted_step_us", a.plan.predicted_step_ns);
+        writeRange(w, "predicted_step_us", a.plan.predicted_step_ns);
     } else { // a graph alone has no step
         w.key("step_us").null();
         w.key("predicted_step_us").null();
     }
+    w.key("measured"); // the plan chosen again from what was measured
+    if (measured.plan.any())
+        writeMeasuredPlan(w, a, measured.plan);
+    else
+        w.null();
     w.endObject();
     w.endObject();
     return std::move(w).take() + "\n";

@@ -38,7 +38,7 @@ std::string code(std::string_view text, std::size_t max_bytes = 120) {
     return shown.empty() ? std::string() : out + '`';
 }
 
-void summary(const Analysis& a, std::string& out) {
+void summary(const Analysis& a, const MeasuredView& measured, std::string& out) {
     if (const std::string verdict = stepVerdict(a); !verdict.empty()) out += "- **" + md(verdict, 800) + "**\n";
     if (const std::string note = otherDeviceNote(a); !note.empty()) out += "- **" + md(note, 800) + "**\n";
     if (const std::string note = stepScopeNote(a); !note.empty()) out += "- " + md(note, 400) + '\n';
@@ -60,10 +60,12 @@ void summary(const Analysis& a, std::string& out) {
                            shareText(a.link.op_ns / a.link.kernel_ns), shareText(a.link.module_ns / a.link.kernel_ns),
                            a.graph ? ", " + shareText(a.link.graph_ns / a.link.kernel_ns) + " to the graph"
                                    : std::string());
-    if (!a.plan.findings.empty() && a.plan.step_ns > 0)
-        out += fmt::format("- With the plan{}: **{} → {}**\n",
+    const Plan& plan = measured.plan.plan;
+    if (!plan.findings.empty() && plan.step_ns > 0)
+        out += fmt::format("- With the plan{}: **{} → {}**{}\n",
                            a.measured_on.empty() ? std::string() : ", both estimated for " + md(a.device.name),
-                           formatDuration(a.plan.step_ns), rangeText(a.plan.predicted_step_ns));
+                           formatDuration(plan.step_ns), rangeText(measured.plan.predicted_step_ns),
+                           measured.plan.any() ? ", " + md(measuredPlanText(measured.plan), 400) : std::string());
     if (!a.trace) out += "- No trace was opened: times are estimates from the roofline\n";
 }
 
@@ -86,23 +88,55 @@ void findings(const Analysis& a, std::string& out) {
     }
 }
 
-void plan(const Analysis& a, std::string& out) {
-    if (a.plan.parts.empty()) return;
+void plan(const Analysis& a, const MeasuredView& measured, std::string& out) {
+    const Plan& plan = measured.plan.plan;
+    if (plan.parts.empty()) return;
     out += "\n## Plan\n\n";
-    if (const std::string note = planNote(a); !note.empty()) out += md(note, 400) + "\n\n";
+    if (const std::string note = planNote(a); !note.empty() && !measured.plan.any()) out += md(note, 400) + "\n\n";
     int n = 0;
-    for (const PlanPart& part : a.plan.parts) {
+    for (const PlanPart& part : plan.parts) {
         const Finding* f = findingById(a, part.finding);
         if (!f) continue;
         const CatalogEntry& entry = catalogEntry(f->pattern);
-        const std::string rest = planRestText(a, part);
+        const std::string rest = planRestText(a, measured, part);
         out += fmt::format("{}. **{}**, {} of {}: saves {}{}.", ++n, md(entry.title), part.instances.size(),
                            formatCounted(static_cast<std::int64_t>(f->instances.size()), "instance"),
                            rangeText(part.saving_ns), rest.empty() ? rest : " " + md(rest, 400));
         if (!changeText(*f).empty()) out += ' ' + md(changeText(*f), 600);
         out += '\n';
     }
-    out += "\nTogether: " + rangeText(a.plan.saving_ns) + ".\n";
+    out += "\nTogether: " + rangeText(measured.plan.saving_ns) + ".\n";
+}
+
+void measuredFindings(const Analysis& a, const MeasuredView& measured, std::string& out) {
+    if (!measured.any()) return;
+    out +=
+        "\n## Measured\n\n| finding | direction | unfused | fused | speedup | under a CUDA graph | TB/s | of the roof "
+        "| error against fp64 | verdict |\n|---|---|--:|--:|--:|--:|--:|--:|--:|---|\n";
+    std::vector<std::string> lines;
+    const auto line = [&](const std::string& text) {
+        if (!text.empty() && std::find(lines.begin(), lines.end(), text) == lines.end()) lines.push_back(text);
+    };
+    for (std::size_t i = 0; i < a.findings.size(); ++i) {
+        if (!measured.findings[i]) continue;
+        const std::string name = code(a.findings[i].id);
+        if (const std::string both = predictedToMeasured(*measured.findings[i]); !both.empty())
+            line(name + ": " + md(both) + " per step");
+        for (const MeasuredClass& one : measured.findings[i]->classes) {
+            if (one.result == nullptr) continue;
+            for (const Comparison& c : one.result->result.directions) {
+                const DirectionText t = directionText(a, *one.result, c);
+                out += fmt::format("| {} {} | {} | {} | {} | {} | {} | {} | {} | {} | {}, {}, {} |\n", name,
+                                   md(one.result->shape), md(c.direction), t.baseline, t.fused, t.speedup, t.graph,
+                                   t.rate, t.of_roof, t.error, t.speed, t.memory, t.numerics);
+            }
+            line("Ran on " + md(ranText(*one.result), 400));
+            if (const std::string caveat = caveatText(one); !caveat.empty()) line(name + ": " + md(caveat, 400));
+            if (!one.result->note.empty()) line(name + ": " + md(one.result->note, 400));
+        }
+    }
+    out += '\n';
+    for (const std::string& text : lines) out += "- " + text + '\n';
 }
 
 void kernels(const Analysis& a, std::string& out) {
@@ -137,11 +171,13 @@ void problems(const Analysis& a, std::string& out) {
 
 } // namespace
 
-std::string analysisMarkdown(const Analysis& analysis) {
+std::string analysisMarkdown(const Analysis& analysis, const MeasuredSet& set) {
+    const MeasuredView measured = viewOf(analysis, set);
     std::string out = "# FuseScope report\n\n";
-    summary(analysis, out);
+    summary(analysis, measured, out);
     findings(analysis, out);
-    plan(analysis, out);
+    plan(analysis, measured, out);
+    measuredFindings(analysis, measured, out);
     kernels(analysis, out);
     problems(analysis, out);
     return out;

@@ -19,7 +19,7 @@ allowed_parts() {
         region) echo "base trace graph link cost fusion analysis" ;;
         ipc) echo "base graph region" ;;
         measured) echo "base trace graph link cost fusion analysis draw region ipc" ;;
-        report) echo "base trace graph io link cost fusion analysis region draw ipc" ;;
+        report) echo "base trace graph io link cost fusion analysis region draw ipc measured" ;;
         *) return 1 ;;
     esac
 }

@@ -107,6 +107,9 @@ RunnerResult resultOf(const RunnerCall& call) {
         result.copy_Bps = gpu ? 4.2e12 : 2e10;
         result.bf16_matmul_flops = gpu ? 7.4e14 : 1e11;
         result.launch_us = gpu ? 2.1 : 0;
+        result.copy_spread = 0.01;
+        result.matmul_spread = 0.04;
+        result.launch_spread = gpu ? 0.1 : 0;
         result.seconds = 1.5;
         return result;
     }

@@ -14,6 +14,7 @@
 #include "ui/panels/findings_panel.h"
 
 #include <QAction>
+#include <QFileDialog>
 #include <QLabel>
 #include <QListView>
 #include <QMenu>
@@ -179,6 +180,25 @@ private Q_SLOTS:
         QVERIFY(headline().contains(QLatin1String("measured")));
     }
 
+    // Everything of the plan is slower when fused: what had lost to it is the plan now.
+    void thePlanIsChosenAgain() {
+        const std::vector<std::string> before = analysis().plan.findings;
+        action("Fuse all in the &plan")->trigger();
+        int guard = 0;
+        while (queue().active() > 0 && ++guard < 200) played_->answer(100, 300);
+        const MeasuredPlan& plan = session().measuredPlan();
+        for (const std::string& id : before)
+            if (session().measured().any(id))
+                QVERIFY2(std::find(plan.plan.findings.begin(), plan.plan.findings.end(), id) ==
+                             plan.plan.findings.end(),
+                         id.c_str());
+        QVERIFY(!plan.left_out.empty());
+        const auto tip = headlineTip();
+        QVERIFY2(tip.contains(QLatin1String("Left out of the plan")), qPrintable(tip));
+        session().setMeasured({});
+        QCOMPARE(session().measuredPlan().plan.findings, before);
+    }
+
     void withoutARunnerNobodyWaits() {
         queue().fusePlan();
         const std::size_t wanted = queue().active();
@@ -292,6 +312,31 @@ private Q_SLOTS:
         QCOMPARE(session().selection().pick, (Pick{PickKind::Finding, static_cast<std::uint32_t>(row_)}));
     }
 
+    void exportedReportsHoldResults() {
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("report.md"));
+        queue().fuse(row_);
+        answerAll(row_, 400, 48);
+        QSignalSpy written(window_.get(), &MainWindow::exported);
+        QTimer asker;
+        connect(&asker, &QTimer::timeout, this, [&path] {
+            auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
+            if (dialog == nullptr) return;
+            dialog->selectFile(path);
+            QMetaObject::invokeMethod(dialog, "accept");
+        });
+        asker.start(20);
+        for (QAction* one : window_->findChildren<QAction*>())
+            if (one->text().startsWith(QLatin1String("Export &Markdown"))) one->trigger();
+        asker.stop();
+        QVERIFY(!written.empty() || written.wait(kLoadMs));
+        QFile file(path);
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        const QByteArray report = file.readAll();
+        QVERIFY(report.contains("## Measured"));
+        QVERIFY(report.contains("| 400 µs ±0% | 48.0 µs ±0% | 8.33x |"));
+    }
+
     // A decode step has a shape for each length of the cache.
     void everyShapeIsMeasuredTheLongestFirst() {
         auto made = std::make_shared<Analysis>();
@@ -373,12 +418,20 @@ private:
     QString detail() { return findings()->findChild<QTextBrowser*>()->toPlainText(); }
     FuseJob::State state() { return queue().job(row_).state; }
     int cardHeight() { return list()->visualRect(list()->currentIndex()).height(); }
-    QString headline() {
+    const QLabel* headlineLabel() {
         for (const QLabel* label : window_->findChildren<QLabel*>())
             if (label->text().startsWith(QLatin1String("step ")) && label->font().bold() &&
                 label->parentWidget()->inherits("QToolBar"))
-                return label->text();
-        return {};
+                return label;
+        return nullptr;
+    }
+    QString headline() {
+        const QLabel* label = headlineLabel();
+        return label != nullptr ? label->text() : QString();
+    }
+    QString headlineTip() {
+        const QLabel* label = headlineLabel();
+        return label != nullptr ? label->toolTip() : QString();
     }
     QAction* action(const char* name) {
         for (QAction* one : window_->findChildren<QAction*>())

@@ -105,7 +105,7 @@ private Q_SLOTS:
         QVERIFY(chosen());
         QVERIFY2(session().regions().size() == 1, qPrintable(window_->banner().sentences().join(QLatin1Char(' '))));
         const ChosenRegion& region = *session().regions().front();
-        QVERIFY(countedWith(analysis(), session().regions(), 0).empty());
+        QVERIFY(countedWith(analysis(), session().measuredPlan().plan, session().regions(), 0).empty());
         const double own = region.work.instances.front().forward_ns;
         const double before = applyMeasured(analysis(), session().measured()).predicted_step_ns.expected;
         played_->answer(own / 1000, own / 2000);

@@ -12,6 +12,7 @@
 #include <QElapsedTimer>
 #include <QStringList>
 #include <QStyleFactory>
+#include <QTemporaryDir>
 #include <QTest>
 #include <QTimer>
 
@@ -30,7 +31,10 @@ inline QString badFile(const char* name) {
     return QDir(QStringLiteral(FUSESCOPE_TEST_DATA_DIR)).filePath(QLatin1String("bad/") + QLatin1String(name));
 }
 
+// Without what this user has set or calibrated.
 inline void prepareApplication() {
+    static const QTemporaryDir configuration;
+    qputenv("XDG_CONFIG_HOME", QFile::encodeName(configuration.path()));
     QCoreApplication::setOrganizationName(QStringLiteral("FuseScope"));
     QCoreApplication::setApplicationName(QStringLiteral("FuseScope"));
     QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/base/session.h"
 
+#include "core/measured/chosen_gain.h"
+
 #include <algorithm>
 
 namespace fusescope {
@@ -16,6 +18,7 @@ void Session::setAnalysis(AnalysisPtr analysis) {
     if (forget) measured_.clear();
     if (!same_files) regions_.clear();
     analysis_ = std::move(analysis);
+    measured_plan_.reset();
     history_.assign(1, Pick{});
     position_ = 0;
     selection_ = {};
@@ -28,7 +31,13 @@ void Session::setAnalysis(AnalysisPtr analysis) {
 
 void Session::setMeasured(MeasuredSet measured) {
     measured_ = std::move(measured);
+    measured_plan_.reset();
     Q_EMIT measuredChanged();
+}
+
+const MeasuredPlan& Session::measuredPlan() const {
+    if (!measured_plan_) measured_plan_ = analysis_ ? applyMeasured(*analysis_, measured_, regions_) : MeasuredPlan{};
+    return *measured_plan_;
 }
 
 void Session::addRegion(ChosenPtr region) {
@@ -38,6 +47,7 @@ void Session::addRegion(ChosenPtr region) {
         *same = std::move(region);
     else
         regions_.push_back(std::move(region));
+    measured_plan_.reset();
     Q_EMIT regionsChanged();
 }
 
@@ -46,6 +56,7 @@ void Session::removeRegion(const std::string& id) {
     if (at == regions_.end()) return;
     const bool picked = selection_.pick == Pick{PickKind::Region, numberOf(id)};
     regions_.erase(at);
+    measured_plan_.reset();
     Q_EMIT regionsChanged();
     if (picked) clear();
 }

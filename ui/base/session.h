@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,8 @@ public:
 
     // What runners measured of the files; another step or device of the same files keeps it.
     [[nodiscard]] const MeasuredSet& measured() const { return measured_; }
+    // The analysis' plan with it and with regions(); reckoned once. Empty without an analysis.
+    [[nodiscard]] const MeasuredPlan& measuredPlan() const;
 
     // What the user chose to run beyond the findings. Files that are opened anew begin without; whoever makes regions
     // brings them to another step of the same files.
@@ -80,6 +83,7 @@ private:
     AnalysisPtr analysis_;
     SelectionSets selection_;
     MeasuredSet measured_;
+    mutable std::optional<MeasuredPlan> measured_plan_; // none: not reckoned yet
     std::vector<ChosenPtr> regions_;
     std::vector<std::vector<NodeId>> node_sets_; // by the number of a pick of several nodes
     std::pair<std::int64_t, std::int64_t> marked_{};

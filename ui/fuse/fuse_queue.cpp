@@ -188,7 +188,8 @@ bool FuseQueue::planCanBeFused() const {
     const AnalysisPtr& analysis = session_->analysis();
     if (!analysis) return false;
     for (std::size_t row = 0; row < analysis->findings.size(); ++row)
-        if (planPartOf(analysis->plan, analysis->findings[row].id) != nullptr && reasonAgainst(row).isEmpty())
+        if (planPartOf(session_->measuredPlan().plan, analysis->findings[row].id) != nullptr &&
+            reasonAgainst(row).isEmpty())
             return true;
     return false;
 }
@@ -207,7 +208,8 @@ void FuseQueue::fuse(std::size_t row) {
 void FuseQueue::fusePlan() {
     const AnalysisPtr& analysis = session_->analysis();
     if (!analysis) return;
-    for (const std::string& id : analysis->plan.findings)
+    const std::vector<std::string> wanted = session_->measuredPlan().plan.findings; // with what came in by measuring
+    for (const std::string& id : wanted)
         for (std::size_t row = 0; row < analysis->findings.size(); ++row)
             if (analysis->findings[row].id == id) fuse(row);
 }
@@ -374,10 +376,7 @@ void FuseQueue::onMeasured(qint64 id, const FuseResult& result) {
     landed.result = result;
     landed.runner = runner_->commandText().toStdString();
     landed.when_s = QDateTime::currentSecsSinceEpoch();
-    if (const RunnerHello* hello = runner_->hello()) {
-        landed.versions = "torch " + hello->torch;
-        if (!hello->driver.empty()) landed.versions += ", driver " + hello->driver;
-    }
+    if (const RunnerHello* hello = runner_->hello()) landed.versions = versionsText(*hello);
     const bool cancelled = jobs_[entry.finding].state == FuseJob::State::Cancelling;
     ++entry.next;
     if (session_->workRowOf(entry.finding) >= 0) // else it was removed while it ran

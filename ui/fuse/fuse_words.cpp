@@ -315,4 +315,18 @@ QString measuredPlanText(const Analysis& analysis, const MeasuredPlan& plan) {
            beside;
 }
 
+QString planChangeText(const MeasuredPlan& plan) {
+    const auto names = [](const std::vector<std::string>& ids) {
+        QStringList out;
+        for (const std::string& id : ids) out << text(id);
+        return out.join(QStringLiteral(", "));
+    };
+    QStringList parts;
+    if (!plan.left_out.empty())
+        parts << tr("Left out of the plan, as measured it saves nothing there: %1.").arg(names(plan.left_out));
+    if (!plan.come_in.empty())
+        parts << tr("Newly in the plan, chosen from what was measured: %1.").arg(names(plan.come_in));
+    return parts.join(QLatin1Char(' '));
+}
+
 } // namespace fusescope

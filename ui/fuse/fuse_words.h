@@ -31,5 +31,8 @@ struct FuseWords {
 [[nodiscard]] QStringList measuredMarkdown(const MeasuredFinding& finding);
 // "step 93.1 ms → 70.2 ms, measured in 2 of 5 findings", "" when nothing of the plan is measured.
 [[nodiscard]] QString measuredPlanText(const Analysis& analysis, const MeasuredPlan& plan);
+// What measuring changed in the plan: "Left out, as measured: rope. Newly in the plan: qkv_projection."; "" for
+// nothing.
+[[nodiscard]] QString planChangeText(const MeasuredPlan& plan);
 
 } // namespace fusescope

@@ -122,7 +122,7 @@ QString fusedTip(const Analysis& analysis, const FusedGroup& group, const Measur
             words += QStringLiteral(", ") + tipText(nameOf(verdict.numerics));
         lines.add(c.direction == "backward" ? tr("Backward") : tr("Forward"), words);
     }
-    const double saved = measuredSaving(result->result, finding.instances[group.instance]);
+    const double saved = measuredSaving(result->result, stepTimeOf(finding, finding.instances[group.instance]));
     const QString each = saved >= 0 ? text(formatDuration(saved)) : tr("nothing: it is slower");
     lines.add(tr("Saves"), group.instances > 1 ? tr("%1 in the step, in each of %2").arg(each).arg(group.instances)
                                                : tr("%1 in the step").arg(each));

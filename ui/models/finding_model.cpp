@@ -56,8 +56,7 @@ void FindingModel::setMeasured(const MeasuredSet& set) {
     measured_.clear();
     for (int row = 0; row < rowCount(); ++row) {
         const Finding& f = *finding(row);
-        const auto at = set.results().lower_bound({f.id, std::string()});
-        if (at == set.results().end() || at->first.first != f.id) continue;
+        if (!set.any(f.id)) continue;
         const ChosenRegion* own = region(row);
         MeasuredFinding made =
             own != nullptr ? applyMeasured(*analysis_, *own, set) : applyMeasured(*analysis_, f, set);

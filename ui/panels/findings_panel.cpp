@@ -203,7 +203,7 @@ struct FindingsPanel::Impl {
 
     void showPlan() const {
         const AnalysisPtr& analysis = session->analysis();
-        const MeasuredPlan measured = applyMeasured(*analysis, session->measured(), session->regions());
+        const MeasuredPlan& measured = session->measuredPlan();
         const QString whole = measured.any() ? measuredPlanText(*analysis, measured) : planText(*analysis);
         plan->setText(whole.isEmpty() ? tr("%1 findings").arg(analysis->findings.size()) : whole);
         QString note;
@@ -211,6 +211,10 @@ struct FindingsPanel::Impl {
                                            [](const Finding& f) { return f.time_estimated; });
         if (estimated)
             note = tr("No trace: times are estimated from the roofline");
+        else if (measured.any())
+            note = QStringList{tr("Findings overlap: the plan counts no kernel twice."), planChangeText(measured)}
+                       .join(QLatin1Char(' '))
+                       .trimmed();
         else if (!whole.isEmpty())
             note = text(planNote(*analysis)); // the list shows whole findings, and those overlap
         plan_note->setText(note);
@@ -324,7 +328,8 @@ struct FindingsPanel::Impl {
         } else if (const ChosenRegion* own = model->region(row); own != nullptr) {
             const std::size_t at = static_cast<std::size_t>(row) - analysis->findings.size();
             detail->setHtml(regionHtml(*analysis, *own, model->measured(row),
-                                       countedWith(*analysis, session->regions(), at), session->theme()));
+                                       countedWith(*analysis, session->measuredPlan().plan, session->regions(), at),
+                                       session->theme()));
         } else {
             detail->setHtml(
                 findingHtml(*analysis, static_cast<std::size_t>(row), session->theme(), model->measured(row)));

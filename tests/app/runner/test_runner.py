@@ -209,6 +209,7 @@ def test_calibrate_says_that_it_is_the_cpu(runner):
     assert (result["device"], result["on_gpu"], result["launch_us"]) == ("CPU", False, 0)
     assert 1e8 < result["copy_Bps"] < 1e13 and result["bf16_matmul_flops"] > 1e6
     assert result["seconds"] < 20
+    assert 0 <= result["copy_spread"] < 10 and 0 <= result["matmul_spread"] < 10 and result["launch_spread"] == 0
 
 
 def test_torchscript_needs_consent(runner):

@@ -25,6 +25,12 @@ TEST(JsonWriter, NestedValues) {
     EXPECT_EQ(w.text(), R"({"a":1,"b":[true,null,"x"],"c":{}})");
 }
 
+TEST(JsonWriter, RawIsTakenAsItIs) {
+    JsonWriter w;
+    w.beginObject().key("a").raw(R"({"b":[1]})").member("c", 2).endObject();
+    EXPECT_EQ(w.text(), R"({"a":{"b":[1]},"c":2})");
+}
+
 TEST(JsonWriter, NumbersReadBackTheSame) {
     JsonWriter w;
     w.beginArray()

@@ -66,6 +66,24 @@ TEST(Plan, LeavesOutWhatDoesNotPay) {
     EXPECT_TRUE(makePlan({}, 0).findings.empty());
 }
 
+TEST(Plan, WhatWasMeasuredCountsForMoreThanThePrediction) {
+    const std::vector<Finding> findings{made("a", Verdict::WorthIt, {{{1, 2}, 10}, {{5}, 4}}),
+                                        made("b", Verdict::WorthIt, {{{2, 3}, 8}}),
+                                        made("c", Verdict::NotBeneficial, {{{7}, 1}, {{8}, 1}})};
+    EXPECT_EQ(makePlan(findings, 100).findings, std::vector<std::string>{"a"}); // 10 + 4
+    // The first of a saves 3 instead of 10: b (8, predicted) comes in. One of c, measured, does pay; the other is not.
+    const Plan plan = makePlan(findings, 100, {{3.0, std::nullopt}, {}, {2.5}});
+    ASSERT_EQ(plan.findings, (std::vector<std::string>{"b", "a", "c"})); // 8, 4, 2.5
+    EXPECT_EQ(plan.parts[1].instances, std::vector<std::uint32_t>{1});
+    EXPECT_EQ(plan.parts[2].instances, std::vector<std::uint32_t>{0});
+    EXPECT_EQ(plan.saving_ns.expected, 14.5);
+    EXPECT_EQ(plan.saving_ns.low, 8.5);   // 4 + 2 + 2.5: a measured saving is no range
+    EXPECT_EQ(plan.saving_ns.high, 26.5); // 16 + 8 + 2.5
+    EXPECT_EQ(plan.predicted_step_ns.expected, 85.5);
+    // Slower when fused: it stays as it is, whatever was predicted.
+    EXPECT_EQ(makePlan(findings, 100, {{-1.0, 0.0}}).findings, std::vector<std::string>{"b"});
+}
+
 TEST(Plan, LargeGroupsDoNotOverlap) {
     std::vector<std::pair<std::vector<std::size_t>, double>> chain;
     for (std::size_t i = 0; i < 60; ++i) chain.push_back({{i, i + 1}, static_cast<double>(1 + i % 7)});

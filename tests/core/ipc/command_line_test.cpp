@@ -44,6 +44,30 @@ TEST(CommandLine, JoinsBack) {
     EXPECT_EQ(joinCommandLine({"ssh", "gpu-box"}), "ssh gpu-box");
 }
 
+std::vector<std::string> files(std::string_view folder, std::string_view path) {
+    std::vector<std::string> out;
+    for (const RunnerPlace& place : runnerPlaces(folder, path)) out.push_back(place.file);
+    return out;
+}
+
+TEST(RunnerPlaces, BesideThenTheSourceTreeThenPath) {
+    EXPECT_THAT(files("/src/build/dev/bin", "/usr/local/bin:/usr/bin"),
+                ElementsAre("/src/build/dev/bin/fusescope-runner", "/src/build/kernels/bin/fusescope-runner",
+                            "/usr/local/bin/fusescope-runner", "/usr/bin/fusescope-runner"));
+    EXPECT_THAT(files("/build/release/bin", ""),
+                ElementsAre("/build/release/bin/fusescope-runner", "/build/kernels/bin/fusescope-runner"));
+    EXPECT_EQ(runnerPlaces("/src/build/dev/bin", "/usr/bin")[1].origin, "built in this source tree");
+}
+
+// A folder beside an installed program is no build, whoever may write there.
+TEST(RunnerPlaces, OnlyABuildFolderHasASourceTree) {
+    for (const char* folder : {"/usr/bin", "/opt/fusescope/bin", "/tmp/dev/bin", "/src/mybuild/dev/bin",
+                               "/src/build/dev/tests/bin", "/src/build/bin", "/bin", "/build//bin"})
+        EXPECT_THAT(files(folder, ""), ElementsAre(std::string(folder) + "/fusescope-runner")) << folder;
+    EXPECT_THAT(files("", "/a::/b:"), ElementsAre("/a/fusescope-runner", "/b/fusescope-runner"));
+    EXPECT_TRUE(files("", "").empty());
+}
+
 class FindRunner : public testing::Test {
 protected:
     void TearDown() override { unsetenv("FUSESCOPE_RUNNER"); }

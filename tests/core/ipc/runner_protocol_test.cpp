@@ -239,12 +239,16 @@ TEST(RunnerProtocol, AnswersComeBack) {
 }
 
 TEST(RunnerProtocol, ResultsComeBack) {
-    const CalibrateResult calibrated = resultAgain(CalibrateResult{"NVIDIA H200", true, 4.1e12, 7.2e14, 2.25, 6.5});
+    const CalibrateResult calibrated =
+        resultAgain(CalibrateResult{"NVIDIA H200", true, 4.1e12, 7.2e14, 2.25, 6.5, 0.01, 0.02, 0.03});
     EXPECT_EQ(calibrated.device, "NVIDIA H200");
     EXPECT_TRUE(calibrated.on_gpu);
     EXPECT_EQ(calibrated.copy_Bps, 4.1e12);
     EXPECT_EQ(calibrated.bf16_matmul_flops, 7.2e14);
     EXPECT_EQ(calibrated.launch_us, 2.25);
+    EXPECT_EQ(calibrated.copy_spread, 0.01);
+    EXPECT_EQ(calibrated.matmul_spread, 0.02);
+    EXPECT_EQ(calibrated.launch_spread, 0.03);
     EXPECT_EQ(calibrated.seconds, 6.5);
 
     FuseResult result;

@@ -254,7 +254,7 @@ TEST(After, WithoutASavingThereIsNone) {
     cpu.set(result);
     EXPECT_FALSE(timelineAfter(a, cpu, {}));
     EXPECT_TRUE(timelineAfter(a, measured(a, 50, 20), {}));
-    a.plan = {}; // out of the plan: only while it is selected
+    a.findings[0].verdict = Verdict::AlreadyFused; // in no plan: only while it is selected
     EXPECT_FALSE(timelineAfter(a, measured(a, 50, 20), {}));
     SelectionSets selection;
     selection.findings = {0};

@@ -33,6 +33,8 @@ Analysis analysis() {
     a.plan.parts.push_back(part);
     a.plan.findings = {"rms_norm"};
     a.plan.step_ns = 1'000'000;
+    a.plan.saving_ns = part.saving_ns;
+    a.plan.predicted_step_ns = {950'000, 950'000, 950'000};
     return a;
 }
 
@@ -64,7 +66,7 @@ TEST(ChosenGain, WhatSharesNothingWithThePlanIsAdded) {
     const Analysis a = analysis();
     // Kernel 2 belongs to an instance that the plan leaves out.
     const std::vector<ChosenPtr> regions{region("mine", 2, 7)};
-    EXPECT_EQ(countedWith(a, regions, 0), Texts{});
+    EXPECT_EQ(countedWith(a, a.plan, regions, 0), Texts{});
     MeasuredSet set;
     EXPECT_EQ(applyMeasured(a, set, regions).regions, 0u) << "its limit is no saving";
     set.set(result(a, *regions[0], 80, 30));
@@ -80,10 +82,10 @@ TEST(ChosenGain, WhatSharesNothingWithThePlanIsAdded) {
 TEST(ChosenGain, WhatThePlanHasIsNotCountedTwice) {
     const Analysis a = analysis();
     const std::vector<ChosenPtr> regions{region("in the plan", 1, 7), region("mine", 8, 9), region("again", 9, 10)};
-    EXPECT_EQ(countedWith(a, regions, 0), Texts{"rms_norm"});
-    EXPECT_EQ(countedWith(a, regions, 1), Texts{});
-    EXPECT_EQ(countedWith(a, regions, 2), Texts{"mine"});
-    EXPECT_EQ(countedWith(a, regions, 3), Texts{});
+    EXPECT_EQ(countedWith(a, a.plan, regions, 0), Texts{"rms_norm"});
+    EXPECT_EQ(countedWith(a, a.plan, regions, 1), Texts{});
+    EXPECT_EQ(countedWith(a, a.plan, regions, 2), Texts{"mine"});
+    EXPECT_EQ(countedWith(a, a.plan, regions, 3), Texts{});
     MeasuredSet set;
     for (const ChosenPtr& one : regions) set.set(result(a, *one, 80, 60));
     const MeasuredPlan plan = applyMeasured(a, set, regions);

@@ -35,17 +35,41 @@ FuseResult result(bool gpu) {
 
 MeasuredRegion region(std::size_t instances, double predicted_us, double time_us) {
     MeasuredRegion region;
-    region.region = region.pattern = region.finding = "rms_norm";
+    region.region = region.pattern = region.finding = region.instance_class = "rms_norm";
     region.shape = "4096x4096 bf16";
     region.instances = static_cast<double>(instances);
     for (std::uint32_t i = 0; i < instances; ++i) region.members.push_back(i);
     region.predicted = true;
     region.predicted_saving_ns = {0.9e3 * predicted_us, 1e3 * predicted_us, 1.1e3 * predicted_us};
     region.time_ns = 1e3 * time_us;
-    region.fused_bytes = 80e6;
-    region.fused_backward_bytes = 60e6;
-    region.result = result(true);
+    MeasuredResult& measured = region.result.emplace();
+    measured.finding = region.finding;
+    measured.fused_bytes = 80e6;
+    measured.fused_backward_bytes = 60e6;
+    measured.result = result(true);
     return region;
+}
+
+// Norms of one shape, each with so many µs forward and backward in the step.
+Analysis analysis(std::size_t instances, double forward_us, double backward_us) {
+    Analysis a;
+    a.device.name = "NVIDIA H200";
+    a.device.source = DeviceSource::Trace;
+    Finding& f = a.findings.emplace_back();
+    f.id = "rms_norm";
+    f.pattern = Pattern::RmsNorm;
+    for (std::size_t i = 0; i < instances; ++i) {
+        Instance& one = f.instances.emplace_back();
+        one.pattern = f.pattern;
+        one.geometry.dtype = DType::BFloat16;
+        one.geometry.rows = one.geometry.width = 4096;
+        one.forward = {KernelId(i)};
+        one.forward_ns = 1e3 * forward_us;
+        one.backward_ns = 1e3 * backward_us;
+        one.saving_ns = {80e3, 100e3, 120e3};
+    }
+    a.plan = makePlan(a.findings, 2e6);
+    return a;
 }
 
 FuseReport report(bool gpu = true) {
@@ -62,45 +86,49 @@ FuseReport report(bool gpu = true) {
 }
 
 TEST(FuseReport, SavesPerInstanceTimesInstances) {
-    const FuseReport r = report();
-    EXPECT_DOUBLE_EQ(*measuredSavingNs(region(4, 500, 1000), r), 4 * 150e3);
-    EXPECT_DOUBLE_EQ(*measuredSavingNs(region(4, 500, 400), r), 400e3); // never more than it takes
-    FuseReport other = r;
-    other.same_device = false; // the trace's times are of another GPU
-    EXPECT_DOUBLE_EQ(*measuredSavingNs(region(4, 500, 400), other), 600e3);
-    MeasuredRegion unfused = region(4, 500, 400);
-    for (Comparison& one : unfused.result->directions) one.has_fused = false;
-    EXPECT_FALSE(measuredSavingNs(unfused, r).has_value());
+    const MeasuredRegion four = region(4, 500, 1000); // 75 µs forward, 75 backward
+    EXPECT_DOUBLE_EQ(*measuredSavingNs(four, analysis(4, 120, 120)), 4 * 150e3);
+    // Of 60 and 90 µs in the step 25 stay each time.
+    EXPECT_DOUBLE_EQ(*measuredSavingNs(four, analysis(4, 60, 90)), 4 * (35e3 + 65e3));
+    Analysis other = analysis(4, 60, 90); // the trace's times are of another GPU
+    other.device.name = "NVIDIA A100-SXM4-80GB";
+    EXPECT_DOUBLE_EQ(*measuredSavingNs(four, other), 600e3);
+    MeasuredRegion unfused = four;
+    for (Comparison& one : unfused.result->result.directions) one.has_fused = false;
+    EXPECT_FALSE(measuredSavingNs(unfused, analysis(4, 60, 90)).has_value());
 }
 
-TEST(FuseReport, RoofIsTheCopyOrTheMatrixProduct) {
-    FuseReport r = report();
-    MeasuredRegion one = region(1, 1, 1);
-    const Comparison& forward = one.result->directions[0];
-    EXPECT_DOUBLE_EQ(roofShare(one, forward, r).Bps, 3.2e12); // 80 MB in 25 µs
-    EXPECT_DOUBLE_EQ(roofShare(one, forward, r).share, 0.8);
-    EXPECT_DOUBLE_EQ(roofShare(one, one.result->directions[1], r).share, 0.6);
-    one.fused_flops = 1e10;
-    EXPECT_EQ(roofShare(one, forward, r).share, 0); // half a roof says nothing
-    r.matmul_flops = 6e14;
-    EXPECT_FALSE(roofShare(one, forward, r).by_flops);
-    r.matmul_flops = 4.5e14;
-    EXPECT_TRUE(roofShare(one, forward, r).by_flops);
-    EXPECT_NEAR(roofShare(one, forward, r).share, 1e10 / 4.5e14 / 25e-6, 1e-12);
+TEST(FuseReport, AModuleIsBoundByItsTimeWhereThatIsKnown) {
+    MeasuredRegion layer = region(2, 500, 1000);
+    layer.finding.clear();
+    EXPECT_DOUBLE_EQ(*measuredSavingNs(layer, analysis(1, 1, 1)), 2 * 150e3);
+    layer.module_time = StepTime{60e3, 200e3, 0};
+    EXPECT_DOUBLE_EQ(*measuredSavingNs(layer, analysis(1, 1, 1)), 2 * (35e3 + 75e3));
+    EXPECT_TRUE(measuredSet([&] {
+                    FuseReport r = report();
+                    r.regions.push_back(layer);
+                    return r;
+                }())
+                    .empty());
 }
 
-TEST(FuseReport, ThePlanCountsItsInstancesOnce) {
+TEST(FuseReport, ThePlanIsToldOnceAllOfItIsMeasured) {
     FuseReport r = report();
+    Analysis a = analysis(4, 120, 120);
     r.regions.push_back(region(4, 500, 10'000));
-    Analysis analysis;
-    EXPECT_FALSE(planSaving(r, analysis).has_value());
-    analysis.plan.parts.push_back({"rms_norm", {0, 2}, {}});
-    analysis.plan.saving_ns = {1, 2, 3};
-    const auto plan = planSaving(r, analysis);
-    ASSERT_TRUE(plan.has_value());
-    EXPECT_DOUBLE_EQ(plan->measured_ns, 2 * 150e3);
-    analysis.plan.parts.push_back({"rope", {0}, {}}); // not measured
-    EXPECT_FALSE(planSaving(r, analysis).has_value());
+    r.regions[0].result->instance_class = instanceClasses(a, a.findings[0])[0].name;
+    EXPECT_THAT(fuseJson(r, a), HasSubstr("\"saving_us_per_step\": 600,\n  \"predicted_saving"));
+    EXPECT_THAT(fuseTable(r, a), HasSubstr("the plan"));
+    // Another finding comes into the plan that was not run.
+    Finding rope = a.findings[0];
+    rope.id = "rope";
+    for (std::size_t i = 0; i < rope.instances.size(); ++i) rope.instances[i].forward = {KernelId(10 + i)};
+    a.findings.push_back(rope);
+    EXPECT_THAT(fuseJson(r, a), HasSubstr("\"plan\": null"));
+    EXPECT_THAT(fuseTable(r, a), Not(HasSubstr("the plan\n")));
+    // On the CPU nothing tells of a step.
+    r.regions[0].result->result.on_gpu = false;
+    EXPECT_THAT(fuseJson(r, analysis(4, 120, 120)), HasSubstr("\"plan\": null"));
 }
 
 TEST(FuseReport, Json) {
@@ -135,6 +163,8 @@ TEST(FuseReport, Json) {
     EXPECT_EQ(std::string_view(json["regions"].at(1)["error"]["code"]), "out_of_memory");
     EXPECT_TRUE(json["regions"].at(1)["saving_us_per_step"].is_null());
     EXPECT_TRUE(json["plan"].is_null());
+    ASSERT_EQ(json["measured"].get_array().size(), 1u); // for analyze --measured
+    EXPECT_EQ(std::string_view(json["measured"].at(0)["finding"]), "rms_norm");
 }
 
 TEST(FuseReport, TableForPeople) {
@@ -151,7 +181,7 @@ TEST(FuseReport, TableForPeople) {
 TEST(FuseReport, ACpuRunSaysSo) {
     FuseReport r = report(false);
     r.regions.push_back(region(4, 500, 10'000));
-    r.regions[0].result = result(false);
+    r.regions[0].result->result = result(false);
     const std::string text = fuseTable(r, Analysis{});
     EXPECT_THAT(text, HasSubstr("Measured on the CPU"));
     EXPECT_THAT(text, HasSubstr("Per step, on the CPU"));

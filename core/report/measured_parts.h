@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measured results in reports: what JSON, HTML, Markdown and the command line's table share.
+#pragma once
+
+#include "core/base/json_writer.h"
+#include "core/measured/measured.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fusescope {
+
+// All that results say of an analysis.
+struct MeasuredView {
+    std::vector<std::optional<MeasuredFinding>> findings; // parallel to the analysis'; none: no result fits it
+    MeasuredPlan plan;
+    [[nodiscard]] bool any() const; // some result fits, be it of a CPU
+};
+[[nodiscard]] MeasuredView viewOf(const Analysis& analysis, const MeasuredSet& set);
+
+// One direction in words; "–" for what is not known.
+struct DirectionText {
+    std::string baseline, fused; // "83.9 µs ±2%"
+    std::string speedup;         // "4.10x"
+    std::string graph, graph_speedup;
+    std::string rate, of_roof; // "3.2" TB/s, "80.0%"
+    std::string speed, memory, numerics;
+    std::string launches, peak;
+    std::string error, largest_error; // against fp64
+};
+[[nodiscard]] DirectionText directionText(const Analysis& analysis, const MeasuredResult& result,
+                                          const Comparison& direction);
+
+[[nodiscard]] std::string signedTime(double ns);                  // "-3.20 ms"
+[[nodiscard]] std::string whenText(const MeasuredResult& result); // "2026-03-01 12:30 UTC", "" where it is not known
+// "NVIDIA H200 · torch 2.11.0, driver 580.1 · ssh box fusescope-runner · 2026-03-01 12:30 UTC"
+[[nodiscard]] std::string ranText(const MeasuredResult& result);
+// Why the prediction stays: "Ran on the CPU: ..."; "" when the result takes its place.
+[[nodiscard]] std::string caveatText(const MeasuredClass& measured);
+// "predicted 13.1 ms → measured 11.8 ms", and of how many instances, where it is not all; "" when nothing counts.
+[[nodiscard]] std::string predictedToMeasured(const MeasuredFinding& finding);
+// How many of the plan's findings are measured, and what that changed: "measured in 2 of 5 findings; left out, being
+// slower: rope".
+[[nodiscard]] std::string measuredPlanText(const MeasuredPlan& plan);
+
+void writeRange(JsonWriter& json, std::string_view key, const Range& ns); // in µs
+// Members of one direction: times, speedups, rates, errors, verdicts, reasons; the object is the caller's.
+void writeComparison(JsonWriter& json, const Analysis& analysis, const MeasuredResult& measured,
+                     const Comparison& direction);
+void writeMeasuredFinding(JsonWriter& json, const Analysis& analysis, const MeasuredFinding& finding); // an object
+void writeMeasuredPlan(JsonWriter& json, const Analysis& analysis, const MeasuredPlan& measured);      // an object
+
+} // namespace fusescope

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measured results out of a session or of what `fuse --json` wrote.
+#include "core/measured/measured_json.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+namespace {
+
+std::string written(const fusescope::MeasuredSet& set) {
+    fusescope::JsonWriter json;
+    json.beginObject().member("schema", "fusescope.fuse/1").key("measured");
+    writeMeasured(json, set);
+    json.endObject();
+    return std::move(json).take();
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace fusescope;
+    const Result<MeasuredSet> set = readMeasured({reinterpret_cast<const char*>(data), size}, "input");
+    if (!set) return 0;
+    // What was accepted survives a round trip.
+    const std::string text = written(*set);
+    const Result<MeasuredSet> again = readMeasured(text, "again");
+    if (!again || written(*again) != text) std::abort();
+    return 0;
+}
