@@ -67,7 +67,8 @@ def test_values(rows, width, dtype, variant):
         poison("cuda")
         dx, dweight = torch.empty_like(x), torch.empty_like(weight)
         run, workspace = prepared(dy, x, weight, rstd, dx, dweight, variant)
-        assert (workspace == 0) == (variant == ONE_LAUNCH)
+        fits = width * dtype.itemsize <= 1024 * 16 # a thread has 16 bytes of a row
+        assert (workspace == 0) == (variant == ONE_LAUNCH and fits)
         run()
         assert_close(dx, want_dx, factor=2, scale=dy.double().norm() / 10)
         assert_close(dweight, want_dweight, dtype=dtype, factor=2)
