@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measured instances in the graph: one outline around what one kernel does now, and what that takes.
-#include "core/draw/flagged.h"
 #include "core/draw/graph_parts.h"
 #include "core/draw/text_fit.h"
 
@@ -14,8 +13,8 @@
 namespace fusescope {
 
 std::string fusedText(const Analysis& analysis, const FusedGroup& group) {
-    const Finding& finding = analysis.findings[group.finding];
-    std::string text = finding.id + " fused " + formatDuration(group.fused_ns);
+    const Finding* finding = workOf(analysis, group);
+    std::string text = (group.region ? group.region->title : finding->id) + " fused " + formatDuration(group.fused_ns);
     if (group.unfused_ns > 0) text += " (was " + formatDuration(group.unfused_ns) + ")";
     if (group.instances > 1) text += fmt::format(" ×{}", group.instances);
     return text;
@@ -81,8 +80,8 @@ void label(const Analysis& analysis, const std::vector<const FusedGroup*>& group
     if (wanted.empty()) wanted.push_back(at(std::max(2.0, std::min(middle - width / 2, room - 2 - width)), above));
     const LayoutRect chosen = places.take(wanted, own_box, 1000).value_or(wanted.back());
     const Pick pick = groups.size() > 1 || groups.front()->instances > 1
-                          ? Pick{PickKind::Finding, groups.front()->finding}
-                          : pickOfInstance(groups.front()->finding, groups.front()->instance);
+                          ? pickOfWork(*groups.front())
+                          : pickOf(*groups.front());
     pill(list, chosen.x, chosen.y, text, ColourRole::Good, pick, emphasis);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/draw/draw_list.h"
+#include "core/draw/fused_of.h"
 #include "core/draw/time_map.h"
 
 #include <cstdint>
@@ -43,14 +44,12 @@ struct TimelineView {
     double width = 1000, height = 300; // of the drawing area right of the labels
     double scroll_y = 0;
 };
-// An instance of a finding whose fused form was measured: what that takes; negative: not measured.
-struct TimelineFused {
-    std::uint32_t finding = 0, instance = 0;
+// An instance whose fused form was measured: what that takes; negative: not measured.
+struct TimelineFused : FusedOf {
     double forward_ns = -1, backward_ns = -1;
 };
 // A fused kernel in the step's new course: one direction of an instance.
-struct FusedPlace {
-    std::uint32_t finding = 0, instance = 0;
+struct FusedPlace : FusedOf {
     bool backward = false;
     TrackId track;
     double fused_ns = 0;                               // as measured; it may take longer in the step
