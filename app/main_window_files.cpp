@@ -160,7 +160,7 @@ void MainWindow::exportTo(Export kind, const QString& path) {
         bool ok = false;
         QString why;
         try {
-            const std::string report = kind == Export::Html       ? analysisHtml(*a, layoutWithHelper, measured, regions)
+            const std::string report = kind == Export::Html ? analysisHtml(*a, layoutWithHelper, measured, regions)
                                        : kind == Export::Markdown ? analysisMarkdown(*a, measured, regions)
                                                                   : analysisJson(*a, measured, regions);
             QSaveFile file(path);

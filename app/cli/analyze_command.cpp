@@ -70,8 +70,8 @@ Results gather(const Analysis& analysis, const std::vector<MeasuredFile>& files)
             if (earlier == nullptr || takesThePlaceOf(analysis, earlier->result, result.result))
                 all.set.set(result);
             else
-                complain("the result of " + result.finding + " on " + earlier->result.device + " stays: the later one, on " +
-                         result.result.device + ", says less of the step");
+                complain("the result of " + result.finding + " on " + earlier->result.device +
+                         " stays: the later one, on " + result.result.device + ", says less of the step");
         }
         for (const ChosenRegion& saved : file.regions) {
             Result<ChosenWork> work = workOfChosen(analysis, saved);
@@ -143,8 +143,10 @@ int runAnalyze(const AnalyzeArguments& arguments) {
         }
     };
     if (!arguments.json.empty()) write(arguments.json, analysisJson(analysis, measured.set, measured.regions));
-    if (!arguments.html.empty()) write(arguments.html, analysisHtml(analysis, layoutWithHelper, measured.set, measured.regions));
-    if (!arguments.markdown.empty()) write(arguments.markdown, analysisMarkdown(analysis, measured.set, measured.regions));
+    if (!arguments.html.empty())
+        write(arguments.html, analysisHtml(analysis, layoutWithHelper, measured.set, measured.regions));
+    if (!arguments.markdown.empty())
+        write(arguments.markdown, analysisMarkdown(analysis, measured.set, measured.regions));
     if (arguments.json.empty() && arguments.html.empty() && arguments.markdown.empty())
         write("-", analysisMarkdown(analysis, measured.set, measured.regions));
     return status;

@@ -13,7 +13,7 @@ namespace fusescope::cli {
 namespace {
 
 RequestedRegion ofInstances(const Analysis& analysis, const Finding& finding, const std::string& instance_class,
-                         std::vector<std::uint32_t> members) {
+                            std::vector<std::uint32_t> members) {
     RequestedRegion chosen;
     MeasuredRegion& about = chosen.about;
     const std::uint32_t first = members.front();

@@ -29,9 +29,7 @@ Pick pickOfWork(const FusedOf& of) noexcept {
     return of.region ? Pick{PickKind::Region, of.region->number} : Pick{PickKind::Finding, of.finding};
 }
 
-Pick pickOf(const FusedOf& of) noexcept {
-    return of.region ? pickOfWork(of) : pickOfInstance(of.finding, of.instance);
-}
+Pick pickOf(const FusedOf& of) noexcept { return of.region ? pickOfWork(of) : pickOfInstance(of.finding, of.instance); }
 
 bool isPicked(const SelectionSets& selection, const FusedOf& of) noexcept {
     if (of.region) return selection.pick == pickOfWork(of);

@@ -174,7 +174,7 @@ private:
                 BoxFacts& facts = facts_.boxes[static_cast<std::size_t>(box)];
                 const Finding& done = *workOf(analysis_, group);
                 const auto over = [&](std::uint32_t other) { // the same, or another that wants the same operators
-                    if (group.region) return false; // of what it overlaps nothing is said
+                    if (group.region) return false;          // of what it overlaps nothing is said
                     return analysis_.findings[other].pattern == done.pattern ||
                            std::find(done.conflicts.begin(), done.conflicts.end(), analysis_.findings[other].id) !=
                                done.conflicts.end();

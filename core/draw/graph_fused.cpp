@@ -79,9 +79,8 @@ void label(const Analysis& analysis, const std::vector<const FusedGroup*>& group
     std::erase_if(wanted, outside);
     if (wanted.empty()) wanted.push_back(at(std::max(2.0, std::min(middle - width / 2, room - 2 - width)), above));
     const LayoutRect chosen = places.take(wanted, own_box, 1000).value_or(wanted.back());
-    const Pick pick = groups.size() > 1 || groups.front()->instances > 1
-                          ? pickOfWork(*groups.front())
-                          : pickOf(*groups.front());
+    const Pick pick =
+        groups.size() > 1 || groups.front()->instances > 1 ? pickOfWork(*groups.front()) : pickOf(*groups.front());
     pill(list, chosen.x, chosen.y, text, ColourRole::Good, pick, emphasis);
 }
 

@@ -42,7 +42,7 @@ std::pair<std::int64_t, std::int64_t> shownSpan(const Analysis& analysis, const 
 
 std::string afterText(const TimelineAfter& after) {
     const auto length = [&](std::int64_t end) { return formatDuration(timeline::Scale::ns(after.begin, end)); };
-    return "step " + length(after.recorded_end) + " → " + length(after.end) + " as measured";
+    return "step " + length(after.recorded_end) + " → " + length(after.end) + ", measured so far";
 }
 
 std::string afterHeldText(const TimelineAfter& after) {

@@ -95,8 +95,8 @@ struct TimelineAfter {
 [[nodiscard]] DrawList drawTimelinePicture(const Analysis& analysis, double width,
                                            std::span<const TimelineFused> fused = {},
                                            const TimelineAfter* after = nullptr);
-// "step 89.5 ms → 71.2 ms as measured", and what of the measured savings the step does not get, "" if it gets all of
-// them.
+// "step 89.5 ms → 71.2 ms, measured so far", and what of the measured savings the step does not get, "" if it gets all
+// of them.
 [[nodiscard]] std::string afterText(const TimelineAfter& after);
 [[nodiscard]] std::string afterHeldText(const TimelineAfter& after);
 

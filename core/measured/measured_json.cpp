@@ -13,7 +13,8 @@ namespace {
 using json::Element;
 using json::Reader;
 
-constexpr std::size_t kMostBytes = std::size_t{64} << 20, kMostResults = 10'000, kMostText = 65'536, kMostRegions = 1000;
+constexpr std::size_t kMostBytes = std::size_t{64} << 20, kMostResults = 10'000, kMostText = 65'536,
+                      kMostRegions = 1000;
 constexpr std::string_view kSession = "fusescope.session/1";
 constexpr const char* kExpected = "measured results: a session, or what fuse --json wrote";
 
@@ -112,9 +113,8 @@ Result<MeasuredFile> readMeasured(std::string_view text, const std::string& wher
     if (!reader.need(root, "measured") ||
         !reader.each(root, "measured", kMostResults, [&](Element entry) { return readOne(reader, entry, file.set); }))
         return reader.error();
-    if (schema == kSession && !reader.each(root, "regions", kMostRegions, [&](Element entry) {
-            return readRegion(reader, entry, file.regions);
-        }))
+    if (schema == kSession && !reader.each(root, "regions", kMostRegions,
+                                           [&](Element entry) { return readRegion(reader, entry, file.regions); }))
         return reader.error();
     return file;
 }

@@ -49,8 +49,8 @@ std::vector<ShownInstance> shownInstances(const Analysis& analysis, const Measur
         const bool picked = isPicked(selection, work);
         if (part == nullptr && !picked) continue;
         take(work, finding, applyMeasured(analysis, finding, set), out, [&](std::uint32_t i) {
-            const bool counts = part != nullptr && std::find(part->instances.begin(), part->instances.end(), i) !=
-                                                       part->instances.end();
+            const bool counts = part != nullptr &&
+                                std::find(part->instances.begin(), part->instances.end(), i) != part->instances.end();
             return std::pair(counts || picked, counts);
         });
     }

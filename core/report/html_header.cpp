@@ -41,7 +41,8 @@ void stepTiles(const Analysis& a, const MeasuredView& measured, std::string& out
              plan.findings.empty() ? std::string("no fusion in the plan shortens it")
                                    : "now and with the plan; " + howSure(measured.plan),
              true);
-    } else if ((!plan.findings.empty() || measured.plan.regions > 0) && after.expected > 0 && after.expected < step.wall_ns) {
+    } else if ((!plan.findings.empty() || measured.plan.regions > 0) && after.expected > 0 &&
+               after.expected < step.wall_ns) {
         tile(out, step.name + ", with the plan", formatDuration(step.wall_ns) + " → " + formatDuration(after.expected),
              fmt::format("{} less; {}", shareText(1 - after.expected / step.wall_ns), howSure(measured.plan)), true);
     } else {

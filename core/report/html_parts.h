@@ -26,7 +26,7 @@ namespace fusescope::html {
 
 [[nodiscard]] std::string styleSheet();
 void headerSection(const Analysis& analysis, const MeasuredView& measured, std::string& out);
-void findingsSection(const Analysis& analysis, const MeasuredView& measured, std::string& out);   // plan and cards
+void findingsSection(const Analysis& analysis, const MeasuredView& measured, std::string& out); // plan and cards
 // Of a card. promised: as in predictedToMeasured().
 void measuredSection(const Analysis& analysis, const MeasuredFinding& finding, std::string& out, bool promised = true);
 [[nodiscard]] std::string measuredCell(const MeasuredFinding& finding); // of the findings' table, behind the prediction

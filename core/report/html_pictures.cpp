@@ -26,26 +26,26 @@ void figure(std::string& out, std::string_view id, std::string_view title, const
 void picturesSection(const Analysis& a, const LayoutFunction& layout, const MeasuredSet& set, ChosenRegions regions,
                      std::string& out) {
     const std::vector<TimelineFused> fused = timelineFused(a, set, {}, regions);
-    const std::string measured = fused.empty() ? std::string()
-                                               : " Green: measured fusions, with what the fused form takes.";
+    const std::string measured =
+        fused.empty() ? std::string() : " Green: measured fusions, with what the fused form takes.";
     if (a.graph && layout) {
         const VisibleGraph visible = visibleGraph(*a.graph, defaultView(*a.graph));
         const LayoutResult placed = layout(drawnLayoutRequest(visible));
-        figure(
-            out, "graph", "Model graph", drawGraph(a, visible, placed, {}, fused),
-            "The model graph with fusable regions marked",
-            (a.trace
-                ? "Blocks with the time they took in the step, forward and backward, and its share of all kernel time. "
-                  "Of identical layers one is shown: "
-                  "the figure in its header is for all of them, those inside are for one. Amber: a region worth fusing."
-                : "Blocks with their FLOPs. Of identical layers one is shown. Amber: a region worth fusing.") +
-                measured);
+        figure(out, "graph", "Model graph", drawGraph(a, visible, placed, {}, fused),
+               "The model graph with fusable regions marked",
+               (a.trace ? "Blocks with the time they took in the step, forward and backward, and its share of all "
+                          "kernel time. "
+                          "Of identical layers one is shown: "
+                          "the figure in its header is for all of them, those inside are for one. Amber: a region "
+                          "worth fusing."
+                        : "Blocks with their FLOPs. Of identical layers one is shown. Amber: a region worth fusing.") +
+                   measured);
     }
     if (!a.trace) return;
     const std::optional<TimelineAfter> after = timelineAfter(a, set, {}, regions);
     std::string moved;
     if (after) {
-        moved = " With what was measured so far, " + afterText(*after) +
+        moved = " Shown is the " + afterText(*after) +
                 ": fused kernels are outlined in green, later work has moved up, dashed outlines below show where the "
                 "replaced kernels ran. What is only predicted stays as recorded.";
         if (const std::string held = afterHeldText(*after); !held.empty()) moved += " " + held + ".";

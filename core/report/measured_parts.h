@@ -49,7 +49,8 @@ struct DirectionText {
 // Why the result does not count: "Ran on the CPU: ... The prediction stays."; "" when it does. promised: there is a
 // prediction; regions of nodes have none.
 [[nodiscard]] std::string caveatText(const MeasuredClass& measured, bool promised = true);
-// "predicted 13.1 ms → measured 11.8 ms", and of how many instances, where it is not all; "" when nothing counts.
+// "predicted 13.1 ms → measured 11.8 ms", without a promise "saves, measured, 11.8 ms", and of how many instances,
+// where it is not all; "" when nothing counts.
 [[nodiscard]] std::string predictedToMeasured(const MeasuredFinding& finding, bool promised = true);
 // How many of the plan's findings are measured, and what that changed: "measured in 2 of 5 findings; left out, being
 // slower: rope".

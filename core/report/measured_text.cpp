@@ -108,8 +108,7 @@ std::string caveatText(const MeasuredClass& measured, bool promised) {
         text = "Ran on the CPU: it shows that the fused form computes the same, not what a GPU saves.";
         break;
     case MeasuredUse::OtherDevice:
-        text =
-            "Ran on " + measured.result->result.device + ", which is not the GPU that the findings speak of.";
+        text = "Ran on " + measured.result->result.device + ", which is not the GPU that the findings speak of.";
         break;
     case MeasuredUse::Busy:
         text = "The GPU was busy (" + measured.result->result.busy_note + "): these times are not to be trusted.";
@@ -122,7 +121,8 @@ std::string predictedToMeasured(const MeasuredFinding& finding, bool promised) {
     if (!finding.any()) return {};
     const double saved = finding.saving_ns.expected;
     std::string text = promised ? "predicted " + formatDuration(finding.predicted_ns) + " → " : std::string();
-    text += saved < 0 ? "measured slower by " + formatDuration(-saved) : "measured " + formatDuration(saved);
+    text += saved < 0 ? "measured slower by " : promised ? "measured " : "saves, measured, ";
+    text += formatDuration(std::abs(saved));
     if (!finding.whole())
         text += fmt::format(" ({} of {} instances measured, the rest predicted)", finding.measured, finding.instances);
     return text;
@@ -138,7 +138,8 @@ std::string measuredPlanText(const MeasuredPlan& plan) {
     std::string text = plan.whole() ? std::string("measured")
                                     : fmt::format("measured in {} of {} findings, {} of the plan's instances predicted",
                                                   plan.measured, plan.parts, plan.predicted_instances);
-    if (plan.regions > 0) text += plan.regions == 1 ? " and 1 region of yours" : fmt::format(" and {} regions of yours", plan.regions);
+    if (plan.regions > 0)
+        text += plan.regions == 1 ? " and 1 region of yours" : fmt::format(" and {} regions of yours", plan.regions);
     if (!plan.left_out.empty()) text += "; left out, as it was measured to save nothing there: " + names(plan.left_out);
     if (!plan.come_in.empty()) text += "; newly in it: " + names(plan.come_in);
     return text;

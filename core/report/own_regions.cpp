@@ -30,10 +30,9 @@ std::string regionKind(const ChosenRegion& region) {
 std::string regionPlace(const Analysis& analysis, const ChosenRegion& region) {
     const std::string where = region.module.empty() ? "the whole model" : region.module;
     const std::vector<Instance>& all = region.work.instances;
-    std::string text =
-        region.wholeModule()
-            ? where
-            : formatCounted(static_cast<std::int64_t>(region.nodes.size()), "node") + " of " + where;
+    std::string text = region.wholeModule()
+                           ? where
+                           : formatCounted(static_cast<std::int64_t>(region.nodes.size()), "node") + " of " + where;
     if (!analysis.trace) return text + fmt::format(", {} times in the graph", all.size());
     text += fmt::format(", {} per step", all.size() == 1 ? std::string("once") : fmt::format("{} times", all.size()));
     if (all.empty() || !(region.work.time_ns > 0)) return text;
@@ -63,7 +62,11 @@ std::vector<std::string> regionNotes(const RegionView& view) {
         notes.push_back("Limit of any fused kernel: " + formatDuration(region.limit_ns) +
                         " forward, what enters and leaves at the speed of a copy. Not a prediction.");
     }
-    if (!region.reason.empty()) notes.push_back((region.swapsIn() || region.has_form ? "Left as it is: " : "No fused kernel: ") + region.reason + ".");
+    if (!region.reason.empty())
+        notes.push_back((region.swapsIn()  ? "Left as it is: "
+                         : region.has_form ? "Of the fused form: "
+                                           : "No fused kernel: ") +
+                        region.reason + ".");
     if (!region.note.empty()) notes.push_back(region.note + ".");
     return notes;
 }

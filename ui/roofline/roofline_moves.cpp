@@ -20,9 +20,7 @@ void RooflineMovesItem::setMoves(std::vector<RooflineMove> moves) {
     update();
 }
 
-bool RooflineMovesItem::chosen(const RooflineMove& move) const {
-    return isPicked(session_->selection(), move);
-}
+bool RooflineMovesItem::chosen(const RooflineMove& move) const { return isPicked(session_->selection(), move); }
 QPointF RooflineMovesItem::from(const RooflineMove& move) const {
     return place({std::log10(move.ai_now), std::log10(move.flops_now)});
 }

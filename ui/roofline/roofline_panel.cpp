@@ -224,7 +224,8 @@ struct RooflinePanel::Impl {
 
     void showMoves() const {
         const AnalysisPtr& analysis = session->analysis();
-        moves->setMoves(analysis ? rooflineMoves(*analysis, session->measured(), session->regions()) : std::vector<RooflineMove>());
+        moves->setMoves(analysis ? rooflineMoves(*analysis, session->measured(), session->regions())
+                                 : std::vector<RooflineMove>());
     }
 
     void showAnalysis() {

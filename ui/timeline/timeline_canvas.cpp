@@ -44,8 +44,8 @@ TimelineCanvas::TimelineCanvas(TimelineState* state, QWidget* parent) : QWidget(
     tip_timer_.setInterval(kTipDelay);
     connect(&tip_timer_, &QTimer::timeout, this, &TimelineCanvas::showTip);
     connect(state_, &TimelineState::changed, this, &TimelineCanvas::dirty);
-    for (const auto change : {&Session::selectionChanged, &Session::measuredChanged, &Session::analysisChanged,
-                              &Session::regionsChanged})
+    for (const auto change :
+         {&Session::selectionChanged, &Session::measuredChanged, &Session::analysisChanged, &Session::regionsChanged})
         connect(state_->session(), change, this, [this] {
             fused_dirty_ = true;
             dirty();

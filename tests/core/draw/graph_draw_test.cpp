@@ -293,7 +293,8 @@ TEST(GraphDraw, AMeasuredGroupOfBoxesHasOneOutline) {
 
 TEST(GraphDraw, MeasuredOfNothingIsSurvived) {
     Scene s = scene();
-    const std::vector<TimelineFused> wrong = {{{999, 0, nullptr}, 1, 1}, {{0, 999, nullptr}, 1, 1}, {{0, 0, nullptr}, -1, -1}};
+    const std::vector<TimelineFused> wrong = {
+        {{999, 0, nullptr}, 1, 1}, {{0, 999, nullptr}, 1, 1}, {{0, 0, nullptr}, -1, -1}};
     EXPECT_EQ(testing::xmlProblem(svgText(drawGraph(s.analysis, s.visible, s.layout, {}, wrong), Theme::Dark)), "");
     s.layout.boxes.resize(1);
     EXPECT_EQ(

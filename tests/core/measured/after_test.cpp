@@ -122,7 +122,7 @@ TEST(After, LaterWorkMovesUpByWhatIsSaved) {
     EXPECT_FALSE(after->replaces(a.trace->kernels.slice[3]));
     EXPECT_EQ(after->placeOf(a, a.trace->kernels.slice[2]), &after->places[0]);
     EXPECT_EQ(after->placeOf(a, a.trace->kernels.slice[3]), nullptr);
-    EXPECT_EQ(afterText(*after), "step 100 µs → 70.0 µs as measured");
+    EXPECT_EQ(afterText(*after), "step 100 µs → 70.0 µs, measured so far");
     EXPECT_EQ(afterHeldText(*after), "");
 }
 

@@ -212,6 +212,22 @@ TEST(Measured, WhatDoesNotOverrideThePrediction) {
     }
 }
 
+TEST(Measured, AResultThatIsGoodForMoreStays) {
+    const Analysis a = analysis();
+    const FuseResult saving = measured(a, 0, {comparison("forward", 90, 20)}).result;
+    FuseResult busy = saving, other = saving, cpu = saving, nothing = saving;
+    busy.busy = true;
+    other.device = "NVIDIA A100-SXM4-80GB";
+    cpu.on_gpu = false;
+    cpu.device = "CPU (reference kernels)";
+    nothing.directions[0].has_fused = false;
+    const std::vector<FuseResult> worst_last{saving, busy, other, cpu, nothing};
+    for (std::size_t earlier = 0; earlier < worst_last.size(); ++earlier)
+        for (std::size_t later = 0; later < worst_last.size(); ++later)
+            EXPECT_EQ(takesThePlaceOf(a, worst_last[earlier], worst_last[later]), later <= earlier)
+                << earlier << ' ' << later;
+}
+
 TEST(Measured, ALaterResultTakesThePlaceOfAnEarlierOne) {
     const Analysis a = analysis();
     MeasuredSet set;
@@ -268,7 +284,6 @@ TEST(Moves, FromTheRegionAsRunToItsFusedForm) {
     EXPECT_DOUBLE_EQ(rooflineMoves(a, set)[0].ai_fused, 2);       // 160 over 80
     EXPECT_DOUBLE_EQ(rooflineMoves(a, set)[0].flops_fused, 8e12); // 160e6 in 20 us
 }
-
 
 TEST(Moves, ARegionOfTheUsersOwnMovesByItsForward) {
     Analysis a = analysis();
