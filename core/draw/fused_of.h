@@ -12,7 +12,7 @@ namespace fusescope {
 
 // A region of the user's own choice (core/region/chosen.h), which is described as a finding is.
 struct DrawnRegion {
-    std::string title;
+    std::string title, brief;            // "mul, silu of model.layers.0.mlp", without the module
     std::uint32_t number = 0;            // of its pick
     std::shared_ptr<const Finding> work; // not null
 };

@@ -12,9 +12,15 @@
 
 namespace fusescope {
 
+namespace {
+constexpr double kMostName = 170; // of a region: in a label that stands between boxes
+}
+
 std::string fusedText(const Analysis& analysis, const FusedGroup& group) {
     const Finding* finding = workOf(analysis, group);
-    std::string text = (group.region ? group.region->title : finding->id) + " fused " + formatDuration(group.fused_ns);
+    std::string text =
+        (group.region ? elided(group.region->brief, {graphdraw::kBadgeSize, true}, kMostName) : finding->id) +
+        " fused " + formatDuration(group.fused_ns);
     if (group.unfused_ns > 0) text += " (was " + formatDuration(group.unfused_ns) + ")";
     if (group.instances > 1) text += fmt::format(" ×{}", group.instances);
     return text;

@@ -33,7 +33,11 @@ bool drawnAsFused(const ChosenRegion& region) {
 }
 
 FusedOf fusedOf(const ChosenPtr& region, std::uint32_t instance) {
-    DrawnRegion drawn{region->title, numberOf(region->id), std::shared_ptr<const Finding>(region, &region->work)};
+    std::string brief = region->title;
+    if (const std::string place = " of " + region->module; brief.ends_with(place))
+        brief.resize(brief.size() - place.size());
+    DrawnRegion drawn{region->title, std::move(brief), numberOf(region->id),
+                      std::shared_ptr<const Finding>(region, &region->work)};
     return {0, instance, std::make_shared<const DrawnRegion>(std::move(drawn))};
 }
 

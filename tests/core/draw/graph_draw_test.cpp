@@ -245,13 +245,13 @@ TEST(GraphDraw, ARegionOfTheUsersOwnStandsBesideFindings) {
     const auto work = std::make_shared<Finding>();
     for (const Finding& f : s.analysis.findings)
         if (f.pattern == Pattern::SwiGlu) work->instances = {f.instances[0]};
-    const auto region = std::make_shared<DrawnRegion>(DrawnRegion{"silu, mul of mlp", 77, work});
+    const auto region = std::make_shared<DrawnRegion>(DrawnRegion{"silu, mul of mlp", "silu, mul", 77, work});
     const std::vector<TimelineFused> fused = {{{0, 0, region}, 66'000, -1}, {{0, 9, region}, 66'000, -1}};
     const std::vector<FusedGroup> groups = fusedGroups(s.analysis, s.visible, fused);
     ASSERT_EQ(groups.size(), 1u); // there is no instance 9
     EXPECT_EQ(groups[0].boxes.size(), 1u);
     const DrawList list = drawGraph(s.analysis, s.visible, s.layout, {}, fused);
-    EXPECT_TRUE(says(list, "silu, mul of mlp fused 66.0 µs"));
+    EXPECT_TRUE(says(list, "silu, mul fused 66.0 µs"));
     EXPECT_TRUE(std::any_of(list.rects.begin(), list.rects.end(), [](const DrawRect& r) {
         return r.pick == Pick{PickKind::Region, 77};
     }));

@@ -292,6 +292,7 @@ ChosenPtr region(const char* id, std::initializer_list<std::uint32_t> kernels, d
     auto made = std::make_shared<ChosenRegion>();
     made->id = id;
     made->title = "mul, add of mlp";
+    made->module = "mlp";
     made->nodes = {"mul", "add"};
     made->work.id = id;
     Instance i;
@@ -326,6 +327,7 @@ TEST(After, RegionsOfTheUsersOwnAreFusedAsWell) {
     const FusedPlace& own = after->places[1];
     ASSERT_TRUE(own.region);
     EXPECT_EQ(own.region->title, "mul, add of mlp");
+    EXPECT_EQ(own.region->brief, "mul, add");
     EXPECT_EQ(own.begin, (1000 + 120) * kUs);
     EXPECT_EQ(own.end, (1000 + 135) * kUs);
     EXPECT_EQ(after->placeOf(a, a.trace->kernels.slice[2]), &own);
