@@ -13,7 +13,6 @@ namespace fusescope {
 namespace {
 
 constexpr qsizetype kMostWords = 16'384; // kept of stderr
-constexpr int kMostOddLines = 200;
 constexpr int kEndMs = 1000; // a process that is ended at the program's end gets so long
 
 // What is sent to be answered is far below a line's limit; a longer one is no answer.
@@ -148,9 +147,8 @@ void RunnerChild::readOut() {
 void RunnerChild::takeLine(const QByteArray& line) {
     const std::string_view words(line.constData(), static_cast<std::size_t>(line.size()));
     if (state_ == State::Greeting) {
-        const bool object = line.trimmed().startsWith('{');
-        if (!object) { // a login on another machine may greet first
-            if (++odd_lines_ > kMostOddLines)
+        if (isGreeting(words)) {
+            if (++odd_lines_ > kMaxRunnerGreeting)
                 drop(runner_error::kGarbled, tr("It is no fusescope-runner: expected its hello, found other text."),
                      true);
             return;

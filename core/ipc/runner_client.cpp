@@ -77,14 +77,15 @@ Status RunnerClient::Process::start(const std::vector<std::string>& command, con
     }
     const std::string expected = "the hello of " + process_.name();
     const auto deadline = Clock::now() + milliseconds(limits_.hello_ms);
-    for (;;) {
+    for (int greeting = 0;;) {
         if (const auto line = process_.takeLine()) {
+            if (isGreeting(*line) && ++greeting <= kMaxRunnerGreeting) continue;
             Result<RunnerHello> got = decodeHello(*line);
             if (!got)
                 return got.error().code == ErrorCode::Unsupported
                            ? fail(ErrorCode::Unsupported, got.error().expected, got.error().found)
                            : fail(ErrorCode::WrongFormat, expected,
-                                  "a first line that is not one (" + got.error().message() + ")");
+                                  "a line that is not one (" + got.error().message() + ")");
             hello = std::move(*got);
             return done();
         }

@@ -304,6 +304,11 @@ std::string encodeHello(const RunnerHello& hello) {
     return std::move(json).take() + "\n";
 }
 
+bool isGreeting(std::string_view line) {
+    const auto first = line.find_first_not_of(" \t\r\n");
+    return first == std::string_view::npos || line[first] != '{';
+}
+
 Result<RunnerHello> decodeHello(std::string_view line) {
     simdjson::dom::parser parser;
     Reader reader("runner protocol");

@@ -159,6 +159,10 @@ constexpr int kExitCudaError = 40; // the runner's status after a CUDA error tha
 // another protocol is an error (Unsupported) that names both versions.
 [[nodiscard]] std::string encodeHello(const RunnerHello& hello);
 [[nodiscard]] Result<RunnerHello> decodeHello(std::string_view line);
+// Whether a line before the hello is what a login on another machine says to anybody: no JSON object. At most
+// kMaxRunnerGreeting of them are passed over.
+[[nodiscard]] bool isGreeting(std::string_view line);
+constexpr int kMaxRunnerGreeting = 200;
 [[nodiscard]] Result<std::string> encodeRequest(const RunnerRequest& request); // error: longer than a line may be
 [[nodiscard]] Result<RunnerRequest> decodeRequest(std::string_view line);
 [[nodiscard]] Result<std::string> encodeAnswer(const RunnerAnswer& answer); // error: longer than a line may be

@@ -6,6 +6,7 @@
 //   cpu              answers; no GPU
 //   slow             takes two seconds a request, tells its progress, can be cancelled
 //   late             as slow, but hears of a cancel only when the request is done, and answers it again
+//   greeting         answers, after the lines of a login
 //   busy             answers; another job uses the GPU
 //   unsupported      answers with an error of that code; so do out_of_memory, time_limit
 //   crash-at-start, hang-at-start, exit-at-start     before the hello
@@ -140,7 +141,9 @@ void greet() {
         std::fputs("fake_runner: libtorch.so: cannot open shared object file\n", stderr);
         std::_Exit(127);
     }
-    if (way == "no-hello") say("Welcome to gpu-box\n");
+    if (way == "greeting") say("\r\n* Welcome to gpu-box *\n[maintenance on Sunday]\n");
+    if (way == "no-hello")
+        for (int i = 0; i < 300; ++i) say("Welcome to gpu-box\n");
     if (way == "huge-hello") say(std::string(kMaxRunnerLine + 65536, 'x'));
     std::string line = encodeHello(hello());
     if (way == "old" || way == "new") {

@@ -79,6 +79,7 @@ private:
     struct Entry { // in order of the wish
         std::string finding;
         std::size_t next = 0; // shape
+        bool told = false;    // that an earlier result stays
     };
     struct Mailbox;
 
@@ -93,6 +94,7 @@ private:
     void end(const RunnerError* error);
     void onProgress(qint64 id, const QString& stage, double fraction);
     void onMeasured(qint64 id, const FuseResult& result);
+    void keep(Entry& entry, MeasuredResult landed);
     void onFailed(qint64 id, const RunnerError& error);
     [[nodiscard]] const Prepared* preparedOf(const std::string& finding) const;
 

@@ -141,7 +141,9 @@ TEST(TimelineAfter, TheFusedKernelHasTheColourOfMostOfItsRegion) {
         seen = seen || r.fill == ColourRole::KindAttention;
     }
     EXPECT_TRUE(seen);
-    const TimelineFused one{0, 1, 1e6, -1};
+    TimelineFused one;
+    one.instance = 1;
+    one.forward_ns = 1e6;
     EXPECT_EQ(fill(drawTimeline(analysis, s.layout, s.view, {}, std::span(&one, 1))), ColourRole::KindAttention);
 }
 

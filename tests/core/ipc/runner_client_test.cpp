@@ -159,11 +159,18 @@ TEST_F(RunnerClientTest, NoProgram) {
     EXPECT_THAT(noStart({"sh", "-c", "exec /nowhere/fusescope-runner"}), HasSubstr("exit status 127"));
 }
 
+TEST_F(RunnerClientTest, ALoginMayGreetFirst) {
+    const auto client = start({kFake, "greeting"});
+    ASSERT_NE(client, nullptr);
+    ASSERT_EQ(client->hello().gpus.size(), 1u);
+    EXPECT_EQ(client->hello().gpus[0].name, "NVIDIA H200");
+}
+
 TEST_F(RunnerClientTest, NoHello) {
     EXPECT_THAT(noStart({kFake, "crash-at-start"}), HasSubstr("death by signal 6"));
     EXPECT_THAT(noStart({kFake, "exit-at-start"}),
                 testing::AllOf(HasSubstr("exit status 127"), HasSubstr("libtorch.so: cannot open")));
-    EXPECT_THAT(noStart({kFake, "no-hello"}), HasSubstr("the hello of fake_runner, found a first line that is not"));
+    EXPECT_THAT(noStart({kFake, "no-hello"}), HasSubstr("the hello of fake_runner, found a line that is not"));
     EXPECT_THAT(noStart({kFake, "half-hello"}), HasSubstr("half a line, then its end with exit status 0"));
     EXPECT_THAT(noStart({kFake, "huge-hello"}), HasSubstr("a line of more than 1048576 bytes"));
     EXPECT_THAT(noStart({"true"}), HasSubstr("its end with exit status 0"));
