@@ -121,13 +121,16 @@ void writeSpread(JsonWriter& json, const char* key, const Spread& spread) {
     json.member("p90", spread.p90).endObject();
 }
 
+// A run may take an hour; what says much more is no time, and would not fit the nanoseconds of a timeline.
+constexpr double kMostUs = 1e12;
+
 bool readSpread(Reader& reader, Element object, const char* key, Spread& out) {
     const Reader::At at(reader, key);
     const auto value = Reader::find(object, key);
     if (!value) return !reader.failed();
     if (!value->is_object()) return reader.fail("median, p10 and p90", json::describe(*value));
-    return reader.amount(*value, "median", out.median) && reader.amount(*value, "p10", out.p10) &&
-           reader.amount(*value, "p90", out.p90);
+    return reader.amount(*value, "median", out.median, kMostUs) && reader.amount(*value, "p10", out.p10, kMostUs) &&
+           reader.amount(*value, "p90", out.p90, kMostUs);
 }
 
 void writeMeasured(JsonWriter& json, const char* key, const Measured& one) {

@@ -10,13 +10,17 @@ namespace {
 constexpr std::size_t kMaxHistory = 200, kMostNodeSets = 10'000;
 }
 
+bool sameReading(const AnalysisPtr& a, const AnalysisPtr& b) {
+    return a && b && a->files == b->files && a->trace == b->trace && a->graph == b->graph;
+}
+
 Session::Session(QObject* parent) : QObject(parent) {}
 
 void Session::setAnalysis(AnalysisPtr analysis) {
-    const bool same_files = analysis_ && analysis && analysis_->files == analysis->files;
-    const bool forget = !same_files && !measured_.empty();
+    const bool same = sameReading(analysis_, analysis);
+    const bool forget = !same && !measured_.empty();
     if (forget) measured_.clear();
-    if (!same_files) regions_.clear();
+    if (!same) regions_.clear();
     analysis_ = std::move(analysis);
     measured_plan_.reset();
     history_.assign(1, Pick{});

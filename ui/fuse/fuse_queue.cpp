@@ -62,6 +62,10 @@ FuseQueue::FuseQueue(Session* session, QObject* parent)
         // Of another step or device of the same files.
         std::vector<ChosenRegion> kept;
         for (const ChosenPtr& region : session_->regions()) kept.push_back(*region);
+        if (sameReading(shown_, session_->analysis()))
+            for (ChosenRegion& region : awaited()) kept.push_back(std::move(region));
+        shown_ = session_->analysis();
+        awaited_.clear();
         of_regions_.clear();
         if (!kept.empty()) restoreRegions(std::move(kept));
     });
@@ -276,18 +280,25 @@ void FuseQueue::fuseWish(const RegionWish& wish) {
 }
 
 void FuseQueue::restoreRegions(std::vector<ChosenRegion> saved, std::string picked) {
+    std::vector<std::string> ids;
+    for (const ChosenRegion& one : saved) ids.push_back(one.id);
+    const int number = ++restorings_;
+    awaited_[number] = saved;
     choose(
         [saved = std::move(saved)](const Analysis& analysis) {
             Made made;
             for (const ChosenRegion& one : saved) made.push_back(workOfChosen(analysis, one));
             return made;
         },
-        [this, picked = std::move(picked)](Made made) {
-            for (Result<ChosenWork>& work : made) {
-                if (work)
+        [this, number, picked = std::move(picked), ids = std::move(ids)](Made made) {
+            awaited_.erase(number);
+            for (std::size_t i = 0; i < made.size(); ++i) {
+                if (Result<ChosenWork>& work = made[i]; work) {
                     land(std::move(*work));
-                else
-                    Q_EMIT refused(tr("A region that was saved is left out. %1").arg(text(work.error().message())));
+                    continue;
+                }
+                if (i < ids.size()) session_->removeRegion(ids[i]); // of another step
+                Q_EMIT refused(tr("A region that was saved is left out. %1").arg(text(made[i].error().message())));
             }
             if (const int row = picked.empty() ? -1 : session_->workRowOf(picked); row >= 0)
                 session_->pick(session_->pickOfWork(static_cast<std::size_t>(row)));
@@ -298,7 +309,20 @@ void FuseQueue::removeRegion(std::size_t row) {
     const ChosenPtr region = session_->regionAt(row);
     if (!region) return;
     cancel(row);
-    undo_.push(new RemoveRegion(session_, region));
+    undo_.push(new RemoveRegion(this, session_, region));
+}
+
+std::vector<ChosenRegion> FuseQueue::awaited() const {
+    std::vector<ChosenRegion> all;
+    for (const auto& [number, regions] : awaited_) all.insert(all.end(), regions.begin(), regions.end());
+    return all;
+}
+
+void FuseQueue::bringBack(const ChosenPtr& region) {
+    if (of_regions_.count(region->id) > 0)
+        session_->addRegion(region);
+    else
+        restoreRegions({*region});
 }
 
 void FuseQueue::startNext() {

@@ -58,6 +58,9 @@ public:
     void restoreRegions(std::vector<ChosenRegion> saved, std::string picked = {});
     [[nodiscard]] bool choosing() const { return choosing_ > 0; } // a wish is being looked at
     void removeRegion(std::size_t row);                           // can be undone
+    void bringBack(const ChosenPtr& region); // one that was removed, made anew where the step is another by now
+    // What restoreRegions() still looks at: of these files, though the session does not have it yet.
+    [[nodiscard]] std::vector<ChosenRegion> awaited() const;
     void cancel(std::size_t row);
     void cancelAll();
     void clearMeasured();
@@ -105,6 +108,9 @@ private:
     int choosing_ = 0;
     std::vector<Prepared> of_findings_;          // parallel to the analysis' findings
     std::map<std::string, Prepared> of_regions_; // by id; those that were removed stay for the undo
+    std::map<int, std::vector<ChosenRegion>> awaited_; // by the number of the restoreRegions()
+    int restorings_ = 0;
+    AnalysisPtr shown_; // whose regions these are
     std::deque<Entry> entries_;                  // the first one runs when request_ is not 0
     std::map<std::string, FuseJob> jobs_;
     qint64 request_ = 0;
