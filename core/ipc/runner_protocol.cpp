@@ -124,6 +124,12 @@ void writeSpread(JsonWriter& json, const char* key, const Spread& spread) {
 // A run may take an hour; what says much more is no time, and would not fit the nanoseconds of a timeline.
 constexpr double kMostUs = 1e12;
 
+// Whatever is run takes time: without it there is nothing to compare.
+bool takesTime(Reader& reader, const char* key, const Measured& one) {
+    const Reader::At at(reader, key);
+    return one.us.median > 0 || reader.fail("a time of more than zero", "none");
+}
+
 bool readSpread(Reader& reader, Element object, const char* key, Spread& out) {
     const Reader::At at(reader, key);
     const auto value = Reader::find(object, key);
@@ -208,7 +214,9 @@ bool readFuseResult(Reader& reader, Element object, FuseResult& out) {
                                   reader.text(item, "direction", one.direction, kMaxName) &&
                                   reader.text(item, "fused_name", one.fused_name, kMaxName) &&
                                   readMeasured(reader, item, "baseline", one.baseline) &&
-                                  readMeasured(reader, item, "fused", one.fused);
+                                  readMeasured(reader, item, "fused", one.fused) &&
+                                  takesTime(reader, "baseline", one.baseline) &&
+                                  (!one.has_fused || takesTime(reader, "fused", one.fused));
                        }) &&
            reader.text(object, "fp64_note", out.fp64_note, kMaxText) && reader.amount(object, "seconds", out.seconds);
 }

@@ -329,9 +329,11 @@ private Q_SLOTS:
         MainWindow other(false);
         other.resize(1600, 1000);
         other.show();
+        const QSignalSpy followed(&other.session(), &Session::regionsChanged);
         QVERIFY(openAndSettle(other, {path}));
         QVERIFY(QTest::qWaitFor([&] { return !other.fuseQueue().choosing(); }, kLoadMs));
         QCOMPARE(other.session().regions().size(), std::size_t{2});
+        QCOMPARE(followed.count(), 1); // all views follow each time: a thousand regions would stop the window
         for (std::size_t i = 0; i < 2; ++i) {
             QCOMPARE(other.session().regions()[i]->id, session().regions()[i]->id);
             QCOMPARE(other.session().regions()[i]->note, session().regions()[i]->note);

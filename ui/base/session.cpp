@@ -44,13 +44,16 @@ const MeasuredPlan& Session::measuredPlan() const {
     return *measured_plan_;
 }
 
-void Session::addRegion(ChosenPtr region) {
-    const auto same =
-        std::find_if(regions_.begin(), regions_.end(), [&](const ChosenPtr& one) { return one->id == region->id; });
-    if (same != regions_.end())
-        *same = std::move(region);
-    else
-        regions_.push_back(std::move(region));
+void Session::addRegions(std::vector<ChosenPtr> regions) {
+    if (regions.empty()) return;
+    for (ChosenPtr& region : regions) {
+        const auto same =
+            std::find_if(regions_.begin(), regions_.end(), [&](const ChosenPtr& one) { return one->id == region->id; });
+        if (same != regions_.end())
+            *same = std::move(region);
+        else
+            regions_.push_back(std::move(region));
+    }
     measured_plan_.reset();
     Q_EMIT regionsChanged();
 }

@@ -42,7 +42,7 @@ public:
     // What the user chose to run beyond the findings. Files that are opened anew begin without; whoever makes regions
     // brings them to another step of the same files.
     [[nodiscard]] const std::vector<ChosenPtr>& regions() const { return regions_; }
-    void addRegion(ChosenPtr region); // in the place of one of that id, else last
+    void addRegions(std::vector<ChosenPtr> regions); // each in the place of one of that id, else last
     void removeRegion(const std::string& id);
     // Rows of whatever can be measured: findings, then regions.
     [[nodiscard]] std::size_t workRows() const;

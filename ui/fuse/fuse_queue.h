@@ -88,7 +88,7 @@ private:
     using Made = std::vector<Result<ChosenWork>>;
     // Runs in a worker; what it made comes back to `then` in this thread, unless other files were opened meanwhile.
     void choose(std::function<Made(const Analysis&)> make, std::function<void(Made)> then);
-    std::size_t land(ChosenWork work); // its row
+    [[nodiscard]] ChosenPtr measurable(ChosenWork work); // can be measured once the session has it
     void prepare();
     void setPrepared(std::size_t generation, std::vector<Prepared> prepared);
     void startNext();

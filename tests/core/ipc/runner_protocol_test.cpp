@@ -319,15 +319,22 @@ TEST(RunnerProtocol, ATimeThatNoRunTakesIsNone) {
     Comparison forward;
     forward.direction = "forward";
     forward.has_fused = true;
+    forward.baseline.us = {1, 1, 1};
     forward.fused.us = {3.6e9, 3.6e9, 3.6e9}; // an hour
     result.directions.push_back(forward);
     auto line = encodeAnswer({1, RunnerResult(result)});
     ASSERT_TRUE(line);
     EXPECT_TRUE(decodeAnswer(*line)) << problemOf(decodeAnswer(*line));
-    result.directions.front().fused.us.median = 1e290;
+    for (const double none : {1e290, 0.0}) {
+        result.directions.front().fused.us.median = none;
+        line = encodeAnswer({1, RunnerResult(result)});
+        ASSERT_TRUE(line);
+        EXPECT_FALSE(decodeAnswer(*line)) << none;
+    }
+    result.directions.front().has_fused = false; // the rest of it then is of nothing
     line = encodeAnswer({1, RunnerResult(result)});
     ASSERT_TRUE(line);
-    EXPECT_FALSE(decodeAnswer(*line));
+    EXPECT_TRUE(decodeAnswer(*line)) << problemOf(decodeAnswer(*line));
 }
 
 } // namespace
