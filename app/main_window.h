@@ -136,7 +136,7 @@ private:
     int openings_ = 0; // of files and sessions: what was read for an earlier one is not wanted any more
     QTimer keep_soon_;
     QString kept_folder_, kept_path_; // the latter of the inputs that are shown
-    QStringList opening_; // for the recent files, once they proved usable
+    QStringList opening_;             // for the recent files, once they proved usable
 };
 
 } // namespace fusescope

@@ -205,11 +205,12 @@ void MainWindow::updateHeadline() {
                                                  : tr("step %1 → %2 measured")
                                                        .arg(text(formatDuration(a->plan.step_ns)),
                                                             text(formatDuration(measured.predicted_step_ns.expected))));
-    if (measured.measured > 0 && measured.measured < measured.parts)
+    if (measured.any() && measured.measured < measured.parts)
         w_->headline->setText(tr("step %1 → %2, %3 of %4 measured")
                                   .arg(text(formatDuration(a->plan.step_ns)),
                                        text(formatDuration(measured.predicted_step_ns.expected)),
-                                       QString::number(measured.measured), QString::number(measured.parts)));
+                                       QString::number(measured.measured + measured.regions),
+                                       QString::number(measured.parts + measured.regions)));
     const Plan& plan = a->plan;
     QStringList names;
     for (const std::string& id : plan.findings) names << text(id);
@@ -218,7 +219,8 @@ void MainWindow::updateHeadline() {
         prediction = tr("Predicted with the plan (%1): %2 to %3. A prediction, not a measurement.")
                          .arg(names.join(QStringLiteral(", ")), text(formatDuration(plan.predicted_step_ns.low)),
                               text(formatDuration(plan.predicted_step_ns.high)));
-    w_->headline->setToolTip(lines({with_results, planChangeText(measured), prediction, text(otherDeviceNote(*a))}));
+    w_->headline->setToolTip(lines(
+        {with_results, stillPredictedText(measured), planChangeText(measured), prediction, text(otherDeviceNote(*a))}));
 }
 
 void MainWindow::updateStatus() {

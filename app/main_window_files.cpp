@@ -165,13 +165,13 @@ void MainWindow::exportTo(Export kind, const QString& path) {
         }
     statusBar()->showMessage(tr("Writing %1").arg(path));
     // The thread is joined in the destructor, so 'this' outlives it.
-    w_->writers.emplace_back([this, a, measured = session_->measured(), kind, path] {
+    w_->writers.emplace_back([this, a, measured = session_->measured(), regions = session_->regions(), kind, path] {
         bool ok = false;
         QString why;
         try {
-            const std::string report = kind == Export::Html       ? analysisHtml(*a, layoutWithHelper, measured)
-                                       : kind == Export::Markdown ? analysisMarkdown(*a, measured)
-                                                                  : analysisJson(*a, measured);
+            const std::string report = kind == Export::Html ? analysisHtml(*a, layoutWithHelper, measured, regions)
+                                       : kind == Export::Markdown ? analysisMarkdown(*a, measured, regions)
+                                                                  : analysisJson(*a, measured, regions);
             QSaveFile file(path);
             const auto size = static_cast<qint64>(report.size());
             ok = file.open(QIODevice::WriteOnly) && file.write(report.data(), size) == size && file.commit();

@@ -26,7 +26,7 @@ QString pattern() { return MainWindow::tr("FuseScope sessions (*.fusescope)"); }
 struct Opened { // what a worker found
     SessionFile session;
     QStringList paths, missing, changed;
-    QString problem; // not "": it is no session
+    QString problem;   // not "": it is no session
     QString no_device; // not "": why its GPU is not used
 };
 

@@ -18,46 +18,14 @@ namespace fusescope {
 namespace {
 
 constexpr auto kSchema = "fusescope.session/1";
-constexpr qsizetype kMostBytes = qsizetype{64} << 20, kMostInputs = 64, kMostRegions = 1000;
+constexpr qsizetype kMostBytes = qsizetype{64} << 20, kMostInputs = 64;
 
 QString name(const char* key) { return QLatin1String(key); }
-std::string textOf(const QJsonObject& object, const char* key) { return object[name(key)].toString().toStdString(); }
 
-QJsonArray measuredArray(const MeasuredSet& set) {
+template <class Write> QJsonArray arrayOf(Write&& write) {
     JsonWriter json;
-    writeMeasured(json, set);
+    write(json);
     return QJsonDocument::fromJson(QByteArray::fromStdString(json.text())).array();
-}
-
-QJsonArray textsOf(const std::vector<std::string>& texts) {
-    QJsonArray out;
-    for (const std::string& one : texts) out.append(text(one));
-    return out;
-}
-std::vector<std::string> textsIn(const QJsonObject& object, const char* key) {
-    std::vector<std::string> out;
-    const QJsonArray array = object[name(key)].toArray();
-    for (const auto& one : array) out.push_back(one.toString().toStdString());
-    return out;
-}
-
-QJsonObject regionObject(const ChosenRegion& region) {
-    return {{name("module"), text(region.module)},
-            {name("nodes"), textsOf(region.nodes)},
-            {name("fusions"), textsOf(region.fusions)},
-            {name("note"), text(region.note)}};
-}
-
-// False: it names nothing.
-bool readRegion(const QJsonObject& o, std::vector<ChosenRegion>& regions) {
-    ChosenRegion region;
-    region.module = textOf(o, "module");
-    region.nodes = textsIn(o, "nodes");
-    region.fusions = textsIn(o, "fusions");
-    region.note = textOf(o, "note");
-    if (!o[name("module")].isString() || region.nodes.size() > kMaxRegionSteps) return false;
-    regions.push_back(std::move(region));
-    return true;
 }
 
 } // namespace
@@ -65,8 +33,7 @@ bool readRegion(const QJsonObject& o, std::vector<ChosenRegion>& regions) {
 QByteArray sessionJson(const SessionFile& session) {
     QJsonObject root;
     root[name("schema")] = name(kSchema);
-    QJsonArray inputs, regions;
-    for (const ChosenRegion& region : session.regions) regions.append(regionObject(region));
+    QJsonArray inputs;
     for (const SessionInput& input : session.inputs)
         inputs.append(QJsonObject{{name("path"), input.path}, {name("sha256"), QString::fromLatin1(input.sha256)}});
     root[name("inputs")] = inputs;
@@ -74,8 +41,8 @@ QByteArray sessionJson(const SessionFile& session) {
     root[name("step")] = session.step;
     root[name("selection")] = session.selection;
     root[name("window_state")] = QString::fromLatin1(session.window_state.toBase64());
-    root[name("measured")] = measuredArray(session.measured);
-    root[name("regions")] = regions; // absent in files of earlier versions
+    root[name("measured")] = arrayOf([&](JsonWriter& json) { writeMeasured(json, session.measured); });
+    root[name("regions")] = arrayOf([&](JsonWriter& json) { writeChosenRegions(json, session.regions); });
     return QJsonDocument(root).toJson();
 }
 
@@ -90,9 +57,9 @@ Result<SessionFile> sessionFromJson(const QByteArray& json, const QString& where
     const QJsonObject root = document.object();
     if (root[name("schema")].toString() != name(kSchema)) return wrong("another kind or version of file");
     SessionFile session;
-    const QJsonArray inputs = root[name("inputs")].toArray(), regions = root[name("regions")].toArray();
+    const QJsonArray inputs = root[name("inputs")].toArray();
     if (inputs.isEmpty()) return wrong("no inputs in it");
-    if (inputs.size() > kMostInputs || regions.size() > kMostRegions) return wrong("more entries than make sense");
+    if (inputs.size() > kMostInputs) return wrong("more entries than make sense");
     for (const QJsonValue& value : inputs) {
         const QJsonObject o = value.toObject();
         session.inputs.append({o[name("path")].toString(), o[name("sha256")].toString().toLatin1()});
@@ -102,12 +69,11 @@ Result<SessionFile> sessionFromJson(const QByteArray& json, const QString& where
     session.step = root[name("step")].toString(session.step);
     session.selection = root[name("selection")].toString();
     session.window_state = QByteArray::fromBase64(root[name("window_state")].toString().toLatin1());
-    Result<MeasuredSet> measured =
+    Result<MeasuredFile> measured =
         readMeasured({json.constData(), static_cast<std::size_t>(json.size())}, where.toStdString());
     if (!measured) return std::move(measured).error();
-    session.measured = std::move(*measured);
-    for (const auto& value : regions)
-        if (!readRegion(value.toObject(), session.regions)) return wrong("a region that cannot be read");
+    session.measured = std::move(measured->set);
+    session.regions = std::move(measured->regions);
     return session;
 }
 

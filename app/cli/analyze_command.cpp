@@ -6,8 +6,12 @@
 #include "core/cost/calibration.h"
 #include "core/ipc/exit_codes.h"
 #include "core/measured/measured_json.h"
+#include "core/region/chosen.h"
 #include "core/report/layout_client.h"
 #include "core/report/report.h"
+
+#include <memory>
+#include <utility>
 
 namespace fusescope::cli {
 
@@ -41,27 +45,62 @@ int analyseInputs(const std::vector<std::string>& files, const AnalyzeOptions& o
 
 namespace {
 
-// A later file's result takes the place of an earlier one's.
-Result<MeasuredSet> readResults(const std::vector<std::string>& files) {
-    MeasuredSet all;
-    for (const std::string& file : files) {
-        Result<MeasuredSet> set = readMeasuredFile(file);
-        if (!set) return std::move(set).error();
-        for (const auto& [key, result] : set->results()) all.set(result);
+Result<std::vector<MeasuredFile>> readResults(const std::vector<std::string>& files) {
+    std::vector<MeasuredFile> all;
+    for (const std::string& path : files) {
+        Result<MeasuredFile> file = readMeasuredFile(path);
+        if (!file) return std::move(file).error();
+        all.push_back(std::move(*file));
     }
     return all;
 }
 
-// Of other files or shapes: their finding is not here, or none of its instances is what was run.
-void complainAboutStrangers(const Analysis& analysis, const MeasuredSet& set) {
+struct Results {
+    MeasuredSet set;
+    std::vector<ChosenPtr> regions;
+};
+
+// A later file's result takes the place of an earlier one's, unless that one is good for more; of a region that several
+// files have the last one counts.
+Results gather(const Analysis& analysis, const std::vector<MeasuredFile>& files) {
+    Results all;
+    for (const MeasuredFile& file : files) {
+        for (const auto& [key, result] : file.set.results()) {
+            const MeasuredResult* earlier = all.set.find(result.finding, result.instance_class);
+            if (earlier == nullptr || takesThePlaceOf(analysis, earlier->result, result.result))
+                all.set.set(result);
+            else
+                complain("the result of " + result.finding + " on " + earlier->result.device +
+                         " stays: the later one, on " + result.result.device + ", says less of the step");
+        }
+        for (const ChosenRegion& saved : file.regions) {
+            Result<ChosenWork> work = workOfChosen(analysis, saved);
+            if (!work) {
+                complain("a region that was saved is left out: " + work.error().message());
+                continue;
+            }
+            ChosenPtr made = std::make_shared<const ChosenRegion>(std::move(work->chosen));
+            std::erase_if(all.regions, [&](const ChosenPtr& one) { return one->id == made->id; });
+            all.regions.push_back(std::move(made));
+        }
+    }
+    return all;
+}
+
+// Of other files or shapes: their finding or region is not here, or none of its instances is what was run.
+void complainAboutStrangers(const Analysis& analysis, const Results& results) {
+    const MeasuredSet& set = results.set;
     std::size_t strangers = set.results().size();
-    for (const Finding& finding : analysis.findings)
-        if (set.any(finding.id))
-            for (const InstanceClass& one : instanceClasses(analysis, finding))
-                if (set.find(finding.id, one.name) != nullptr) --strangers;
+    const auto known = [&](const Finding& work) {
+        if (!set.any(work.id)) return;
+        for (const InstanceClass& one : instanceClasses(analysis, work))
+            if (set.find(work.id, one.name) != nullptr) --strangers;
+    };
+    for (const Finding& finding : analysis.findings) known(finding);
+    for (const ChosenPtr& region : results.regions) known(region->work);
     if (strangers > 0)
         complain(std::to_string(strangers) + " of " + std::to_string(set.results().size()) +
-                 " measured results fit no finding of these files and are left out");
+                 " measured results fit no finding or region of these files and are left out");
 }
 
 } // namespace
@@ -79,9 +118,9 @@ int runAnalyze(const AnalyzeArguments& arguments) {
         complain(apart.error().message());
         return kExitUsage;
     }
-    const Result<MeasuredSet> measured = readResults(arguments.measured);
-    if (!measured) {
-        complain(measured.error().message());
+    const Result<std::vector<MeasuredFile>> read = readResults(arguments.measured);
+    if (!read) {
+        complain(read.error().message());
         return kExitNoInput;
     }
     AnalysisPtr analysed;
@@ -93,7 +132,8 @@ int runAnalyze(const AnalyzeArguments& arguments) {
     if (arguments.device.empty() && !analysis.device.origin.empty())
         complain("figures of " + analysis.device.name + " are from its calibration, " + analysis.device.origin);
 
-    complainAboutStrangers(analysis, *measured);
+    const Results measured = gather(analysis, *read);
+    complainAboutStrangers(analysis, measured);
 
     int status = kExitOk;
     const auto write = [&](const std::string& target, const std::string& text) {
@@ -102,11 +142,13 @@ int runAnalyze(const AnalyzeArguments& arguments) {
             status = kExitUsage;
         }
     };
-    if (!arguments.json.empty()) write(arguments.json, analysisJson(analysis, *measured));
-    if (!arguments.html.empty()) write(arguments.html, analysisHtml(analysis, layoutWithHelper, *measured));
-    if (!arguments.markdown.empty()) write(arguments.markdown, analysisMarkdown(analysis, *measured));
+    if (!arguments.json.empty()) write(arguments.json, analysisJson(analysis, measured.set, measured.regions));
+    if (!arguments.html.empty())
+        write(arguments.html, analysisHtml(analysis, layoutWithHelper, measured.set, measured.regions));
+    if (!arguments.markdown.empty())
+        write(arguments.markdown, analysisMarkdown(analysis, measured.set, measured.regions));
     if (arguments.json.empty() && arguments.html.empty() && arguments.markdown.empty())
-        write("-", analysisMarkdown(analysis, *measured));
+        write("-", analysisMarkdown(analysis, measured.set, measured.regions));
     return status;
 }
 

@@ -12,9 +12,9 @@
 namespace fusescope::cli {
 namespace {
 
-ChosenRegion ofInstances(const Analysis& analysis, const Finding& finding, const std::string& instance_class,
-                         std::vector<std::uint32_t> members) {
-    ChosenRegion chosen;
+RequestedRegion ofInstances(const Analysis& analysis, const Finding& finding, const std::string& instance_class,
+                            std::vector<std::uint32_t> members) {
+    RequestedRegion chosen;
     MeasuredRegion& about = chosen.about;
     const std::uint32_t first = members.front();
     about.finding = finding.id;
@@ -41,14 +41,14 @@ ChosenRegion ofInstances(const Analysis& analysis, const Finding& finding, const
     return chosen;
 }
 
-std::vector<ChosenRegion> ofFinding(const Analysis& analysis, const Finding& finding) {
-    std::vector<ChosenRegion> out;
+std::vector<RequestedRegion> ofFinding(const Analysis& analysis, const Finding& finding) {
+    std::vector<RequestedRegion> out;
     for (InstanceClass& one : instanceClasses(analysis, finding))
         out.push_back(ofInstances(analysis, finding, one.name, std::move(one.instances)));
     return out;
 }
 
-ChosenRegion ofInstance(const Analysis& analysis, const Finding& finding, std::uint32_t instance) {
+RequestedRegion ofInstance(const Analysis& analysis, const Finding& finding, std::uint32_t instance) {
     std::string name;
     for (InstanceClass& one : instanceClasses(analysis, finding))
         if (std::binary_search(one.instances.begin(), one.instances.end(), instance)) name = std::move(one.name);
@@ -68,13 +68,13 @@ std::string layerPath(const ModuleTree& tree, std::string_view number) {
 }
 
 // With the plan's fusions; identical layers: one stands for all.
-Result<std::vector<ChosenRegion>> ofModule(const Analysis& analysis, const std::string& path) {
-    fusescope::ChosenRegion module;
+Result<std::vector<RequestedRegion>> ofModule(const Analysis& analysis, const std::string& path) {
+    ChosenRegion module;
     module.module = path;
     module.fusions = analysis.plan.findings;
     Result<ChosenWork> work = workOfChosen(analysis, module);
     if (!work) return std::move(work).error();
-    ChosenRegion chosen;
+    RequestedRegion chosen;
     chosen.region = std::move(work->region);
     MeasuredRegion& about = chosen.about;
     about.region = chosen.region.id;
@@ -94,7 +94,7 @@ Result<std::vector<ChosenRegion>> ofModule(const Analysis& analysis, const std::
         about.time_ns = work->chosen.work.time_ns;
         about.module_time = sum;
     }
-    return std::vector<ChosenRegion>{std::move(chosen)};
+    return std::vector<RequestedRegion>{std::move(chosen)};
 }
 
 std::string knownIds(const Analysis& analysis) {
@@ -106,12 +106,12 @@ std::string knownIds(const Analysis& analysis) {
 
 } // namespace
 
-Result<std::vector<ChosenRegion>> chooseRegions(const Analysis& analysis, const std::string& id) {
+Result<std::vector<RequestedRegion>> chooseRegions(const Analysis& analysis, const std::string& id) {
     if (id == "all") {
-        std::vector<ChosenRegion> all;
+        std::vector<RequestedRegion> all;
         for (const Finding& finding : analysis.findings)
             if (finding.state != FusionState::Fused)
-                for (ChosenRegion& one : ofFinding(analysis, finding)) all.push_back(std::move(one));
+                for (RequestedRegion& one : ofFinding(analysis, finding)) all.push_back(std::move(one));
         return all;
     }
     const std::size_t hash = id.find('#');
@@ -125,7 +125,7 @@ Result<std::vector<ChosenRegion>> chooseRegions(const Analysis& analysis, const 
             return Error{ErrorCode::NotFound,
                          finding.id + "#0 to " + finding.id + "#" + std::to_string(finding.instances.size() - 1),
                          "'" + id + "'", "region"};
-        return std::vector<ChosenRegion>{ofInstance(analysis, finding, static_cast<std::uint32_t>(index))};
+        return std::vector<RequestedRegion>{ofInstance(analysis, finding, static_cast<std::uint32_t>(index))};
     }
     const bool layer = id.starts_with("layer.");
     if (!analysis.graph && (id == "model" || layer))

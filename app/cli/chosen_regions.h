@@ -11,13 +11,13 @@
 
 namespace fusescope::cli {
 
-struct ChosenRegion {
+struct RequestedRegion {
     MeasuredRegion about; // with an error where no region could be made
     Region region;
 };
 
 // "all", "rms_norm", "rms_norm#3", "layer.0", "model", "model.layers.0.mlp". Error NotFound: no such id; another: what
 // it needs is not there.
-[[nodiscard]] Result<std::vector<ChosenRegion>> chooseRegions(const Analysis& analysis, const std::string& id);
+[[nodiscard]] Result<std::vector<RequestedRegion>> chooseRegions(const Analysis& analysis, const std::string& id);
 
 } // namespace fusescope::cli

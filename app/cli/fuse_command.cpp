@@ -18,7 +18,7 @@ namespace {
 constexpr int kMostStarts = 4; // a runner that dies is started again for the next region, so often
 constexpr double kMargin = 30; // seconds beyond the region's own limit: loading, what cannot be stopped
 
-int chooseAll(const Analysis& analysis, const std::vector<std::string>& ids, std::vector<ChosenRegion>& out) {
+int chooseAll(const Analysis& analysis, const std::vector<std::string>& ids, std::vector<RequestedRegion>& out) {
     for (const std::string& id : ids) {
         if (id == "all")
             for (const Finding& finding : analysis.findings)
@@ -29,8 +29,8 @@ int chooseAll(const Analysis& analysis, const std::vector<std::string>& ids, std
             complain(chosen.error().message());
             return chosen.error().code == ErrorCode::NotFound ? kExitUsage : kExitNoInput;
         }
-        for (ChosenRegion& one : *chosen) {
-            const bool twice = std::any_of(out.begin(), out.end(), [&](const ChosenRegion& other) {
+        for (RequestedRegion& one : *chosen) {
+            const bool twice = std::any_of(out.begin(), out.end(), [&](const RequestedRegion& other) {
                 return other.about.region == one.about.region && other.about.members == one.about.members;
             });
             if (!twice) out.push_back(std::move(one));
@@ -42,7 +42,7 @@ int chooseAll(const Analysis& analysis, const std::vector<std::string>& ids, std
     }
     const bool any = std::any_of(out.begin(), out.end(), [](const auto& one) { return one.about.error.empty(); });
     if (any) return kExitOk;
-    for (const ChosenRegion& one : out) complain(one.about.region + ": " + one.about.error);
+    for (const RequestedRegion& one : out) complain(one.about.region + ": " + one.about.error);
     return kExitNoInput;
 }
 
@@ -52,7 +52,7 @@ public:
         : arguments_(arguments), analysis_(analysis), session_(arguments.runner) {}
 
     // Fills the report; false when the runner failed.
-    bool run(std::vector<ChosenRegion>& chosen, FuseReport& report);
+    bool run(std::vector<RequestedRegion>& chosen, FuseReport& report);
 
 private:
     bool begin(FuseReport& report);
@@ -120,9 +120,9 @@ void Measuring::take(RunnerSession::Answer& answer, const Region& region, Measur
     }
 }
 
-bool Measuring::run(std::vector<ChosenRegion>& chosen, FuseReport& report) {
+bool Measuring::run(std::vector<RequestedRegion>& chosen, FuseReport& report) {
     for (std::size_t i = 0; i < chosen.size() && !RunnerSession::interrupted(); ++i) {
-        ChosenRegion& one = chosen[i];
+        RequestedRegion& one = chosen[i];
         if (one.about.error.empty()) {
             if (!session_.alive() && (starts_ >= kMostStarts || !begin(report))) {
                 if (!report.answered) return false;
@@ -165,7 +165,7 @@ int runFuse(const FuseArguments& arguments) {
             analyseInputs(arguments.files, {arguments.device, arguments.step, calibrationFolder()}, analysis);
         status != kExitOk)
         return status;
-    std::vector<ChosenRegion> chosen;
+    std::vector<RequestedRegion> chosen;
     if (const int status = chooseAll(*analysis, arguments.regions, chosen); status != kExitOk) return status;
 
     FuseReport report;

@@ -8,9 +8,9 @@
 
 namespace fusescope {
 
-// Measured instances of a finding that the same boxes show: those of identical layers together.
-struct FusedGroup {
-    std::uint32_t finding = 0, instance = 0; // the first of them
+// Measured instances of a finding or region that the same boxes show, those of identical layers together: of the first
+// of them.
+struct FusedGroup : FusedOf {
     std::uint32_t instances = 0;
     std::vector<std::int32_t> boxes;     // visible nodes, ascending
     double fused_ns = 0, unfused_ns = 0; // of one: mean over them, of the directions that are measured; unfused in

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -48,18 +49,15 @@ public:
     }
 
     std::vector<FusedGroup> groups(std::span<const TimelineFused> fused) {
-        std::map<std::pair<std::uint32_t, std::vector<std::int32_t>>, FusedGroup> found;
+        std::map<std::tuple<bool, std::uint32_t, std::vector<std::int32_t>>, FusedGroup> found;
         for (const TimelineFused& one : fused) {
-            if (one.finding >= analysis_.findings.size() || (one.forward_ns < 0 && one.backward_ns < 0)) continue;
-            const Finding& finding = analysis_.findings[one.finding];
-            if (one.instance >= finding.instances.size()) continue;
-            const Instance& instance = finding.instances[one.instance];
-            std::vector<std::int32_t> boxes = boxesOf(instance);
+            const Instance* instance = instanceOf(analysis_, one);
+            if (instance == nullptr || (one.forward_ns < 0 && one.backward_ns < 0)) continue;
+            std::vector<std::int32_t> boxes = boxesOf(*instance);
             if (boxes.empty()) continue;
-            FusedGroup& group = found[{one.finding, boxes}];
+            FusedGroup& group = found[{one.region != nullptr, pickOfWork(one).id, boxes}];
             if (group.instances == 0) {
-                group.finding = one.finding;
-                group.instance = one.instance;
+                static_cast<FusedOf&>(group) = one;
                 group.boxes = std::move(boxes);
             }
             ++group.instances;
@@ -68,8 +66,8 @@ public:
                 group.fused_ns += fused_ns;
                 if (analysis_.trace) group.unfused_ns += unfused_ns;
             };
-            add(one.forward_ns, instance.forward_ns);
-            add(one.backward_ns, instance.backward_ns);
+            add(one.forward_ns, instance->forward_ns);
+            add(one.backward_ns, instance->backward_ns);
         }
         std::vector<FusedGroup> out;
         for (auto& [key, group] : found) {
@@ -174,8 +172,9 @@ private:
         for (const FusedGroup& group : facts_.groups)
             for (const std::int32_t box : group.boxes) {
                 BoxFacts& facts = facts_.boxes[static_cast<std::size_t>(box)];
-                const Finding& done = analysis_.findings[group.finding];
+                const Finding& done = *workOf(analysis_, group);
                 const auto over = [&](std::uint32_t other) { // the same, or another that wants the same operators
+                    if (group.region) return false;          // of what it overlaps nothing is said
                     return analysis_.findings[other].pattern == done.pattern ||
                            std::find(done.conflicts.begin(), done.conflicts.end(), analysis_.findings[other].id) !=
                                done.conflicts.end();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measured instances in the graph: one outline around what one kernel does now, and what that takes.
-#include "core/draw/flagged.h"
 #include "core/draw/graph_parts.h"
 #include "core/draw/text_fit.h"
 
@@ -13,9 +12,15 @@
 
 namespace fusescope {
 
+namespace {
+constexpr double kMostName = 170; // of a region: in a label that stands between boxes
+}
+
 std::string fusedText(const Analysis& analysis, const FusedGroup& group) {
-    const Finding& finding = analysis.findings[group.finding];
-    std::string text = finding.id + " fused " + formatDuration(group.fused_ns);
+    const Finding* finding = workOf(analysis, group);
+    std::string text =
+        (group.region ? elided(group.region->brief, {graphdraw::kBadgeSize, true}, kMostName) : finding->id) +
+        " fused " + formatDuration(group.fused_ns);
     if (group.unfused_ns > 0) text += " (was " + formatDuration(group.unfused_ns) + ")";
     if (group.instances > 1) text += fmt::format(" ×{}", group.instances);
     return text;
@@ -80,9 +85,8 @@ void label(const Analysis& analysis, const std::vector<const FusedGroup*>& group
     std::erase_if(wanted, outside);
     if (wanted.empty()) wanted.push_back(at(std::max(2.0, std::min(middle - width / 2, room - 2 - width)), above));
     const LayoutRect chosen = places.take(wanted, own_box, 1000).value_or(wanted.back());
-    const Pick pick = groups.size() > 1 || groups.front()->instances > 1
-                          ? Pick{PickKind::Finding, groups.front()->finding}
-                          : pickOfInstance(groups.front()->finding, groups.front()->instance);
+    const Pick pick =
+        groups.size() > 1 || groups.front()->instances > 1 ? pickOfWork(*groups.front()) : pickOf(*groups.front());
     pill(list, chosen.x, chosen.y, text, ColourRole::Good, pick, emphasis);
 }
 

@@ -199,11 +199,10 @@ namespace {
 void drawMoves(const Scale& scale, const SelectionSets& selection, std::span<const RooflineMove> moves,
                DrawList& list) {
     for (const RooflineMove& move : moves) {
-        const bool picked = std::binary_search(selection.findings.begin(), selection.findings.end(), move.finding);
-        const Emphasis emphasis = picked                       ? Emphasis::Selected
-                                  : selection.findings.empty() ? Emphasis::Normal
-                                                               : Emphasis::Dimmed;
-        const Pick pick{PickKind::Finding, move.finding};
+        const Emphasis emphasis = isPicked(selection, move) ? Emphasis::Selected
+                                  : somePicked(selection)   ? Emphasis::Dimmed
+                                                            : Emphasis::Normal;
+        const Pick pick = pickOfWork(move);
         const double x = scale.x(move.ai_fused), y = scale.y(move.flops_fused);
         DrawLine line;
         line.points = {{scale.x(move.ai_now), scale.y(move.flops_now)}, {x, y}};

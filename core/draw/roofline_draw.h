@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/draw/draw_list.h"
+#include "core/draw/fused_of.h"
 
 #include <span>
 #include <string>
@@ -21,9 +22,8 @@ struct RooflineAxes { // powers of ten that hold all points but those below, and
 [[nodiscard]] std::string rooflineEmptyText(const Analysis& analysis);
 // Rows so short and so slow that the axes do not reach down to them, ascending.
 [[nodiscard]] std::vector<std::uint32_t> opsBelowAxes(const Analysis& analysis);
-// A finding that was measured: where it stands as run, and where its fused form stands.
-struct RooflineMove {
-    std::uint32_t finding = 0;                                       // row
+// What was measured: where it stands as run, and where its fused form stands.
+struct RooflineMove : FusedOf {
     double ai_now = 0, flops_now = 0, ai_fused = 0, flops_fused = 0; // FLOP/byte, FLOP/s
     double now_ns = 0, fused_ns = 0;                                 // of one instance
     std::string label;

@@ -5,7 +5,6 @@
 #include "core/draw/timeline_parts.h"
 
 #include "core/base/format.h"
-#include "core/draw/flagged.h"
 
 #include <algorithm>
 #include <cmath>
@@ -23,8 +22,8 @@ const FusedPlace* TimelineAfter::placeOf(const Analysis& analysis, SliceId slice
                            [&](KernelId k) { return analysis.trace->kernels.slice[k.index()] == slice; });
     };
     const auto at = std::find_if(places.begin(), places.end(), [&](const FusedPlace& place) {
-        const Instance& instance = analysis.findings[place.finding].instances[place.instance];
-        return has(place.backward ? instance.backward : instance.forward);
+        const Instance* instance = instanceOf(analysis, place);
+        return instance != nullptr && has(place.backward ? instance->backward : instance->forward);
     });
     return at == places.end() ? nullptr : &*at;
 }
@@ -43,7 +42,7 @@ std::pair<std::int64_t, std::int64_t> shownSpan(const Analysis& analysis, const 
 
 std::string afterText(const TimelineAfter& after) {
     const auto length = [&](std::int64_t end) { return formatDuration(timeline::Scale::ns(after.begin, end)); };
-    return "step " + length(after.recorded_end) + " → " + length(after.end) + " as measured";
+    return "step " + length(after.recorded_end) + " → " + length(after.end) + ", measured so far";
 }
 
 std::string afterHeldText(const TimelineAfter& after) {
@@ -71,7 +70,7 @@ public:
         if (row == nullptr) return;
         const double y = row->y - view_.scroll_y, lines = row->line_height * row->depths;
         if (y + row->height < 0 || y > view_.height) return;
-        const Pick pick = pickOfInstance(place.finding, place.instance);
+        const Pick pick = pickOf(place);
         const double x0 = scale_.xShown(place.begin), x1 = scale_.xShown(place.end);
         const double old0 = scale_.xShown(place.recorded_begin), old1 = scale_.xShown(place.recorded_end);
         if (place.begin <= view_.t1 && place.end >= view_.t0) {
@@ -206,14 +205,11 @@ void drawAfter(const Analysis& analysis, const TimelineLayout& layout, const Tim
     const bool one = selection.pick.kind == PickKind::Instance;
     for (const FusedPlace& place : after.places) {
         if (std::max(place.end, place.recorded_end) < view.t0 || place.begin > view.t1) continue;
-        if (place.finding >= analysis.findings.size()) continue;
-        const Finding& finding = analysis.findings[place.finding];
-        if (place.instance >= finding.instances.size()) continue;
-        const Instance& instance = finding.instances[place.instance];
-        const std::vector<KernelId>& kernels = place.backward ? instance.backward : instance.forward;
+        const Instance* instance = instanceOf(analysis, place);
+        if (instance == nullptr) continue;
+        const std::vector<KernelId>& kernels = place.backward ? instance->backward : instance->forward;
         if (kernels.empty() || kernels.front().index() >= analysis.trace->kernels.size()) continue;
-        const bool picked = std::binary_search(selection.findings.begin(), selection.findings.end(), place.finding) &&
-                            (!one || selection.pick == pickOfInstance(place.finding, place.instance));
+        const bool picked = isPicked(selection, place) && (!one || selection.pick == pickOf(place));
         const bool dimmed = !picked && selection.pick.kind != PickKind::None &&
                             !(selection.findings.empty() && selection.kernels.empty() && !selection.slice.valid());
         painter.paint(place, analysis.trace->kernels.slice[kernels.front().index()], picked,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/draw/draw_list.h"
+#include "core/draw/fused_of.h"
 #include "core/draw/time_map.h"
 
 #include <cstdint>
@@ -43,14 +44,12 @@ struct TimelineView {
     double width = 1000, height = 300; // of the drawing area right of the labels
     double scroll_y = 0;
 };
-// An instance of a finding whose fused form was measured: what that takes; negative: not measured.
-struct TimelineFused {
-    std::uint32_t finding = 0, instance = 0;
+// An instance whose fused form was measured: what that takes; negative: not measured.
+struct TimelineFused : FusedOf {
     double forward_ns = -1, backward_ns = -1;
 };
 // A fused kernel in the step's new course: one direction of an instance.
-struct FusedPlace {
-    std::uint32_t finding = 0, instance = 0;
+struct FusedPlace : FusedOf {
     bool backward = false;
     TrackId track;
     double fused_ns = 0;                               // as measured; it may take longer in the step
@@ -96,8 +95,8 @@ struct TimelineAfter {
 [[nodiscard]] DrawList drawTimelinePicture(const Analysis& analysis, double width,
                                            std::span<const TimelineFused> fused = {},
                                            const TimelineAfter* after = nullptr);
-// "step 89.5 ms → 71.2 ms as measured", and what of the measured savings the step does not get, "" if it gets all of
-// them.
+// "step 89.5 ms → 71.2 ms, measured so far", and what of the measured savings the step does not get, "" if it gets all
+// of them.
 [[nodiscard]] std::string afterText(const TimelineAfter& after);
 [[nodiscard]] std::string afterHeldText(const TimelineAfter& after);
 

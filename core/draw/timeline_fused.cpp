@@ -4,7 +4,6 @@
 #include "core/draw/timeline_parts.h"
 
 #include "core/base/format.h"
-#include "core/draw/flagged.h"
 
 #include <algorithm>
 #include <vector>
@@ -29,7 +28,7 @@ public:
         if (row == nullptr) return;
         const double y = row->y - view_.scroll_y;
         if (y + row->height < 0 || y > view_.height) return;
-        const Pick pick = pickOfInstance(fused.finding, fused.instance);
+        const Pick pick = pickOf(fused);
         for (const KernelId kernel : kernels) {
             if (kernel.index() >= trace_.kernels.size()) continue;
             const SliceId slice = sliceOf(kernel);
@@ -109,13 +108,12 @@ void drawFused(const Analysis& analysis, const TimelineLayout& layout, const Tim
                const SelectionSets& selection, std::span<const TimelineFused> fused, DrawList& list) {
     FusedPainter painter(analysis, layout, view, list);
     for (const TimelineFused& one : fused) {
-        if (one.finding >= analysis.findings.size()) continue;
-        const Finding& finding = analysis.findings[one.finding];
-        if (one.instance >= finding.instances.size()) continue;
-        const bool picked = std::binary_search(selection.findings.begin(), selection.findings.end(), one.finding);
-        const Emphasis emphasis = picked || selection.findings.empty() ? Emphasis::Normal : Emphasis::Dimmed;
-        painter.paint(one, finding.instances[one.instance].forward, one.forward_ns, emphasis);
-        painter.paint(one, finding.instances[one.instance].backward, one.backward_ns, emphasis);
+        const Instance* instance = instanceOf(analysis, one);
+        if (instance == nullptr) continue;
+        const Emphasis emphasis =
+            isPicked(selection, one) || !somePicked(selection) ? Emphasis::Normal : Emphasis::Dimmed;
+        painter.paint(one, instance->forward, one.forward_ns, emphasis);
+        painter.paint(one, instance->backward, one.backward_ns, emphasis);
     }
 }
 

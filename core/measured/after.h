@@ -4,14 +4,18 @@
 
 #include "core/draw/timeline_draw.h"
 #include "core/measured/measured.h"
+#include "core/region/chosen.h"
 
 #include <optional>
+#include <span>
 
 namespace fusescope {
 
-// With the measured instances of the plan, and those of selected findings that share no kernel with them. None when
-// none of them saves anything, without a trace, and when findings are of another GPU than the trace.
+// With the measured instances of the plan and of the user's own regions beside it, and those of what is selected that
+// share no kernel with them; what is only predicted stays as recorded. None when none of them saves anything, without a
+// trace, and when findings are of another GPU than the trace.
 [[nodiscard]] std::optional<TimelineAfter> timelineAfter(const Analysis& analysis, const MeasuredSet& set,
-                                                         const SelectionSets& selection);
+                                                         const SelectionSets& selection,
+                                                         std::span<const ChosenPtr> regions = {});
 
 } // namespace fusescope

@@ -55,6 +55,11 @@ std::vector<std::string> countedWith(const Analysis& analysis, const Plan& plan,
     return out;
 }
 
+bool countsBeside(const Analysis& analysis, const Plan& plan, std::span<const ChosenPtr> regions, std::size_t row,
+                  const MeasuredFinding& measured) {
+    return measured.any() && measured.measured_ns > 0 && countedWith(analysis, plan, regions, row).empty();
+}
+
 MeasuredFinding applyMeasured(const Analysis& analysis, const ChosenRegion& region, const MeasuredSet& set) {
     MeasuredFinding measured = applyMeasured(analysis, region.work, set);
     if (!region.swapsIn()) measured.predicted_ns = 0;
@@ -66,7 +71,7 @@ MeasuredPlan applyMeasured(const Analysis& analysis, const MeasuredSet& set, std
     for (std::size_t row = 0; row < regions.size(); ++row) {
         const MeasuredFinding measured = applyMeasured(analysis, *regions[row], set);
         const double saved = measured.measured_ns;
-        if (!measured.any() || !(saved > 0) || !countedWith(analysis, plan.plan, regions, row).empty()) continue;
+        if (!countsBeside(analysis, plan.plan, regions, row, measured)) continue;
         ++plan.regions;
         for (double* range : {&plan.saving_ns.low, &plan.saving_ns.expected, &plan.saving_ns.high}) *range += saved;
         for (double* range :

@@ -17,6 +17,10 @@ namespace fusescope {
 [[nodiscard]] std::vector<std::string> countedWith(const Analysis& analysis, const Plan& plan,
                                                    std::span<const ChosenPtr> regions, std::size_t row);
 
+// Whether the step gains what was measured of a region: it saves something, and nothing of it is counted already.
+[[nodiscard]] bool countsBeside(const Analysis& analysis, const Plan& plan, std::span<const ChosenPtr> regions,
+                                std::size_t row, const MeasuredFinding& measured);
+
 // applyMeasured() of a region; without a promise where the region makes none (nodes have a limit instead).
 [[nodiscard]] MeasuredFinding applyMeasured(const Analysis& analysis, const ChosenRegion& region,
                                             const MeasuredSet& set);

@@ -78,6 +78,20 @@ MeasuredUse useOf(const Analysis& analysis, const FuseResult& result) {
     return result.busy ? MeasuredUse::Busy : MeasuredUse::Saving;
 }
 
+bool takesThePlaceOf(const Analysis& analysis, const FuseResult& earlier, const FuseResult& later) {
+    const auto rank = [&](const FuseResult& result) {
+        switch (useOf(analysis, result)) {
+        case MeasuredUse::Saving: return 4;
+        case MeasuredUse::Busy: return 3;
+        case MeasuredUse::OtherDevice: return 2;
+        case MeasuredUse::Cpu: return 1;
+        case MeasuredUse::NoFusedForm: break;
+        }
+        return 0;
+    };
+    return rank(later) >= rank(earlier);
+}
+
 std::optional<StepTime> stepTimeOf(const Finding& finding, const Instance& instance) {
     if (finding.time_estimated) return std::nullopt;
     return StepTime{instance.forward_ns, instance.backward_ns, instance.idle_ns};

@@ -61,6 +61,10 @@ enum class MeasuredUse : std::uint8_t {
 };
 [[nodiscard]] MeasuredUse useOf(const Analysis& analysis, const FuseResult& result);
 
+// Whether a later result of the same instances takes an earlier one's place: unless that one is good for more (in the
+// order Saving, Busy, OtherDevice, Cpu, NoFusedForm).
+[[nodiscard]] bool takesThePlaceOf(const Analysis& analysis, const FuseResult& earlier, const FuseResult& later);
+
 // What an instance takes of the step's critical path, ns.
 struct StepTime {
     double forward_ns = 0, backward_ns = 0;

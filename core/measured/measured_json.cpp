@@ -13,7 +13,9 @@ namespace {
 using json::Element;
 using json::Reader;
 
-constexpr std::size_t kMostBytes = std::size_t{64} << 20, kMostResults = 10'000, kMostText = 65'536;
+constexpr std::size_t kMostBytes = std::size_t{64} << 20, kMostResults = 10'000, kMostText = 65'536,
+                      kMostRegions = 1000;
+constexpr std::string_view kSession = "fusescope.session/1";
 constexpr const char* kExpected = "measured results: a session, or what fuse --json wrote";
 
 void writeOne(JsonWriter& json, const MeasuredResult& m) {
@@ -55,7 +57,37 @@ bool readOne(Reader& reader, Element entry, MeasuredSet& set) {
     return true;
 }
 
+void writeTexts(JsonWriter& json, const char* key, const std::vector<std::string>& texts) {
+    json.key(key).beginArray();
+    for (const std::string& text : texts) json.value(text);
+    json.endArray();
+}
+
+bool readTexts(Reader& reader, Element object, const char* key, std::vector<std::string>& out) {
+    return reader.each(object, key, kMaxRegionSteps,
+                       [&](Element entry) { return reader.text(entry, out.emplace_back(), kMostText); });
+}
+
+bool readRegion(Reader& reader, Element entry, std::vector<ChosenRegion>& regions) {
+    ChosenRegion& region = regions.emplace_back();
+    if (!entry.is_object()) return reader.fail("a region", json::describe(entry));
+    return reader.need(entry, "module") && reader.text(entry, "module", region.module, kMostText) &&
+           readTexts(reader, entry, "nodes", region.nodes) && readTexts(reader, entry, "fusions", region.fusions) &&
+           reader.text(entry, "note", region.note, kMostText);
+}
+
 } // namespace
+
+void writeChosenRegions(JsonWriter& json, std::span<const ChosenRegion> regions) {
+    json.beginArray();
+    for (const ChosenRegion& region : regions) {
+        json.beginObject().member("module", region.module);
+        writeTexts(json, "nodes", region.nodes);
+        writeTexts(json, "fusions", region.fusions);
+        json.member("note", region.note).endObject();
+    }
+    json.endArray();
+}
 
 void writeMeasured(JsonWriter& json, const MeasuredSet& set) {
     json.beginArray();
@@ -63,7 +95,7 @@ void writeMeasured(JsonWriter& json, const MeasuredSet& set) {
     json.endArray();
 }
 
-Result<MeasuredSet> readMeasured(std::string_view text, const std::string& where) {
+Result<MeasuredFile> readMeasured(std::string_view text, const std::string& where) {
     const auto wrong = [&](std::string found) {
         return Error{ErrorCode::WrongFormat, kExpected, std::move(found), where};
     };
@@ -75,16 +107,19 @@ Result<MeasuredSet> readMeasured(std::string_view text, const std::string& where
     Reader reader(where.c_str());
     std::string schema;
     if (!reader.text(root, "schema", schema, kMostText)) return reader.error();
-    if (schema != "fusescope.session/1" && schema != "fusescope.fuse/1")
+    if (schema != kSession && schema != "fusescope.fuse/1")
         return wrong(schema.empty() ? "another kind of file" : "'" + schema.substr(0, 60) + "'");
-    MeasuredSet set;
+    MeasuredFile file;
     if (!reader.need(root, "measured") ||
-        !reader.each(root, "measured", kMostResults, [&](Element entry) { return readOne(reader, entry, set); }))
+        !reader.each(root, "measured", kMostResults, [&](Element entry) { return readOne(reader, entry, file.set); }))
         return reader.error();
-    return set;
+    if (schema == kSession && !reader.each(root, "regions", kMostRegions,
+                                           [&](Element entry) { return readRegion(reader, entry, file.regions); }))
+        return reader.error();
+    return file;
 }
 
-Result<MeasuredSet> readMeasuredFile(const std::string& path) {
+Result<MeasuredFile> readMeasuredFile(const std::string& path) {
     const Result<InputFile> file = InputFile::open(path, kExpected);
     if (!file) return file.error();
     if (file->size() > kMostBytes) return Error{ErrorCode::WrongFormat, kExpected, "a file of more than 64 MB", path};

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/measured/moves.h"
 
+#include "core/measured/chosen_gain.h"
+#include "core/measured/shown.h"
+
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 namespace fusescope {
 namespace {
 
 constexpr double kNsPerUs = 1000;
 
-double fusedTime(const FuseResult& result) {
+// In all directions, or in one.
+double fusedTime(const FuseResult& result, std::string_view direction = {}) {
     double time = 0;
     for (const Comparison& c : result.directions)
-        if (c.has_fused) time += fusedNs(c);
+        if (c.has_fused && (direction.empty() || c.direction == direction)) time += fusedNs(c);
     return time;
 }
 
@@ -20,76 +26,99 @@ bool backwardIsMeasured(const FuseResult& result) {
                        [](const Comparison& c) { return c.has_fused && c.direction == "backward"; });
 }
 
+// The shape that most instances have; null: none is measured.
+const MeasuredClass* mostOf(const MeasuredFinding& measured) {
+    const MeasuredClass* most = nullptr;
+    for (const MeasuredClass& c : measured.classes)
+        if (c.result != nullptr && c.use == MeasuredUse::Saving &&
+            (most == nullptr || c.of.instances.size() > most->of.instances.size()))
+            most = &c;
+    return most;
+}
+
+struct Ends {
+    double flops_now = 0, bytes_now = 0, now_ns = 0, flops = 0, bytes = 0, fused_ns = 0;
+};
+
+void add(const Analysis& analysis, const FusedOf& of, const Ends& ends, const char* how,
+         std::vector<RooflineMove>& moves) {
+    if (!(ends.flops_now > 0) || !(ends.bytes_now > 0) || !(ends.now_ns > 0) || !(ends.flops > 0) ||
+        !(ends.bytes > 0) || !(ends.fused_ns > 0))
+        return;
+    RooflineMove move;
+    static_cast<FusedOf&>(move) = of;
+    move.ai_now = ends.flops_now / ends.bytes_now;
+    move.flops_now = ends.flops_now / ends.now_ns * 1e9;
+    move.now_ns = ends.now_ns;
+    move.fused_ns = ends.fused_ns;
+    move.ai_fused = ends.flops / ends.bytes;
+    move.flops_fused = ends.flops / ends.fused_ns * 1e9;
+    move.label = titleOf(analysis, of) + how;
+    moves.push_back(std::move(move));
+}
+
 } // namespace
 
 double fusedNs(const Comparison& c) {
     return (c.fused.graph_us.median > 0 ? c.fused.graph_us : c.fused.us).median * kNsPerUs;
 }
 
-std::vector<RooflineMove> rooflineMoves(const Analysis& analysis, const MeasuredSet& set) {
+std::vector<RooflineMove> rooflineMoves(const Analysis& analysis, const MeasuredSet& set,
+                                        std::span<const ChosenPtr> regions) {
     std::vector<RooflineMove> moves;
-    for (std::size_t row = 0; row < analysis.findings.size() && !set.empty(); ++row) {
-        const Finding& finding = analysis.findings[row];
-        const MeasuredFinding measured = applyMeasured(analysis, finding, set);
-        const MeasuredClass* most = nullptr;
-        for (const MeasuredClass& c : measured.classes)
-            if (c.result != nullptr && c.use == MeasuredUse::Saving &&
-                (most == nullptr || c.of.instances.size() > most->of.instances.size()))
-                most = &c;
+    if (set.empty()) return moves;
+    for (std::size_t row = 0; row < analysis.findings.size(); ++row) {
+        const MeasuredFinding measured = applyMeasured(analysis, analysis.findings[row], set);
+        const MeasuredClass* most = mostOf(measured);
         if (most == nullptr) continue;
-        const Instance& instance = finding.instances[most->of.instances.front()];
-        const double before = instance.forward_ns + instance.backward_ns, after = fusedTime(most->result->result);
-        double flops = instance.fused.flops > 0 ? instance.fused.flops : instance.now.flops;
-        double bytes = instance.fused.bytes();
+        const std::uint32_t first = most->of.instances.front();
+        const Instance& instance = analysis.findings[row].instances[first];
+        Ends ends;
+        ends.flops_now = instance.now.flops;
+        ends.bytes_now = instance.now.bytes();
+        ends.now_ns = instance.forward_ns + instance.backward_ns;
+        ends.fused_ns = fusedTime(most->result->result);
+        ends.flops = instance.fused.flops > 0 ? instance.fused.flops : instance.now.flops;
+        ends.bytes = instance.fused.bytes();
         if (!backwardIsMeasured(most->result->result)) { // its time is the forward's alone
-            flops -= instance.fused_backward.flops;
-            bytes -= instance.fused_backward.bytes();
+            ends.flops -= instance.fused_backward.flops;
+            ends.bytes -= instance.fused_backward.bytes();
         }
-        if (!(instance.now.flops > 0) || !(instance.now.bytes() > 0) || !(before > 0) || !(flops > 0) || !(bytes > 0) ||
-            !(after > 0))
-            continue;
-        RooflineMove move;
-        move.finding = static_cast<std::uint32_t>(row);
-        move.ai_now = instance.now.intensity();
-        move.flops_now = instance.now.flops / before * 1e9;
-        move.now_ns = before;
-        move.fused_ns = after;
-        move.ai_fused = flops / bytes;
-        move.flops_fused = flops / after * 1e9;
-        const CatalogEntry& entry = catalogEntry(finding.pattern);
-        move.label = (entry.title.empty() ? finding.id : entry.title) + ", fused, as measured";
-        moves.push_back(std::move(move));
+        add(analysis, {static_cast<std::uint32_t>(row), first, nullptr}, ends, ", fused, as measured", moves);
+    }
+    for (const ChosenPtr& region : regions) {
+        if (!drawnAsFused(*region)) continue;
+        const MeasuredFinding measured = applyMeasured(analysis, *region, set);
+        const MeasuredClass* most = mostOf(measured);
+        if (most == nullptr) continue;
+        const std::uint32_t first = most->of.instances.front();
+        const Instance& instance = region->work.instances[first];
+        Ends ends;
+        ends.now_ns = instance.forward_ns;
+        for (const KernelId kernel : instance.forward) {
+            if (kernel.index() >= analysis.kernel_costs.size()) continue;
+            ends.flops_now += analysis.kernel_costs[kernel.index()].flops;
+            ends.bytes_now += analysis.kernel_costs[kernel.index()].bytes();
+        }
+        ends.fused_ns = fusedTime(most->result->result, "forward");
+        ends.flops = instance.fused.flops > 0 ? instance.fused.flops : ends.flops_now;
+        ends.bytes = instance.fused.bytes();
+        add(analysis, fusedOf(region, first), ends, ", fused, forward, as measured", moves);
     }
     return moves;
 }
 
 std::vector<TimelineFused> timelineFused(const Analysis& analysis, const MeasuredSet& set,
-                                         const SelectionSets& selection) {
+                                         const SelectionSets& selection, std::span<const ChosenPtr> regions) {
     std::vector<TimelineFused> out;
-    if (set.empty()) return out;
-    const Plan plan = applyMeasured(analysis, set).plan;
-    for (const bool picked : {false, true})
-        for (std::size_t row = 0; row < analysis.findings.size(); ++row) {
-            const auto number = static_cast<std::uint32_t>(row);
-            if (std::binary_search(selection.findings.begin(), selection.findings.end(), number) != picked) continue;
-            const Finding& finding = analysis.findings[row];
-            const PlanPart* part = planPartOf(plan, finding.id);
-            if (part == nullptr && !picked) continue;
-            const auto shown = [&](std::uint32_t i) {
-                return picked || std::find(part->instances.begin(), part->instances.end(), i) != part->instances.end();
-            };
-            for (const MeasuredClass& c : applyMeasured(analysis, finding, set).classes) {
-                if (c.result == nullptr || c.use != MeasuredUse::Saving) continue;
-                for (const std::uint32_t i : c.of.instances) {
-                    if (!shown(i)) continue;
-                    TimelineFused fused{number, i, -1, -1};
-                    for (const Comparison& d : c.result->result.directions)
-                        if (d.has_fused)
-                            (d.direction == "backward" ? fused.backward_ns : fused.forward_ns) = fusedNs(d);
-                    out.push_back(fused);
-                }
-            }
-        }
+    for (const ShownInstance& one : shownInstances(analysis, set, selection, regions)) {
+        TimelineFused fused;
+        static_cast<FusedOf&>(fused) = one.of;
+        for (const Comparison& d : one.result->result.directions)
+            if (d.has_fused) (d.direction == "backward" ? fused.backward_ns : fused.forward_ns) = fusedNs(d);
+        out.push_back(std::move(fused));
+    }
+    std::stable_partition(out.begin(), out.end(), [&](const FusedOf& of) { return !isPicked(selection, of); });
     return out;
 }
 

@@ -56,8 +56,9 @@ public:
 
     // Puts a change in; false when it shares a kernel with an earlier one, or saves nothing.
     bool add(const FusedChange& change) {
-        if (!(change.saved > 0)) return false;
-        const Instance& instance = a_.findings[change.finding].instances[change.instance];
+        const Instance* of = instanceOf(a_, change);
+        if (of == nullptr || !(change.saved > 0)) return false;
+        const Instance& instance = *of;
         std::array<std::vector<std::size_t>, 2> rows;
         for (const std::size_t d : {0U, 1U}) {
             if (change.fused[d] < 0) continue;
@@ -160,8 +161,7 @@ private:
         first.length = length;
         first.place = out_.places.size();
         FusedPlace place;
-        place.finding = change.finding;
-        place.instance = change.instance;
+        static_cast<FusedOf&>(place) = change;
         place.backward = backward;
         place.track = trace_.slices.track[first.slice.index()];
         place.fused_ns = change.fused[backward ? 1U : 0U];

@@ -13,15 +13,13 @@
 #include "core/draw/timeline_draw.h"
 
 #include <array>
-#include <cstdint>
 #include <optional>
 #include <span>
 
 namespace fusescope {
 
 // What an instance saves (ns), and what its fused kernels take, forward and backward; negative: not measured.
-struct FusedChange {
-    std::uint32_t finding = 0, instance = 0;
+struct FusedChange : FusedOf {
     double saved = 0;
     std::array<double, 2> fused{-1, -1};
 };

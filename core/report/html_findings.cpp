@@ -204,7 +204,7 @@ void planTable(const Analysis& a, const MeasuredView& measured, std::string& out
         out +=
             fmt::format("<tfoot><tr><td colspan=\"9\">The plan, no kernel counted twice</td><td class=\"n\"><b>{}</b>"
                         "</td></tr></tfoot>",
-                        formatDuration(measured.plan.saving_ns.expected));
+                        formatDuration(measured.plan.plan.saving_ns.expected));
     out += "</table></div>\n";
 }
 

@@ -41,7 +41,8 @@ void stepTiles(const Analysis& a, const MeasuredView& measured, std::string& out
              plan.findings.empty() ? std::string("no fusion in the plan shortens it")
                                    : "now and with the plan; " + howSure(measured.plan),
              true);
-    } else if (!plan.findings.empty() && after.expected > 0 && after.expected < step.wall_ns) {
+    } else if ((!plan.findings.empty() || measured.plan.regions > 0) && after.expected > 0 &&
+               after.expected < step.wall_ns) {
         tile(out, step.name + ", with the plan", formatDuration(step.wall_ns) + " → " + formatDuration(after.expected),
              fmt::format("{} less; {}", shareText(1 - after.expected / step.wall_ns), howSure(measured.plan)), true);
     } else {
@@ -103,6 +104,7 @@ void headerSection(const Analysis& a, const MeasuredView& measured, std::string&
         out += "<div class=\"note warn\"><p>The files do not name a device that is known, so the figures of " +
                esc(a.device.name) + " are assumed. Choose yours with <code>--device</code>.</p></div>\n";
     out += "<nav aria-label=\"Sections\"><a href=\"#findings\">Findings</a>";
+    if (!measured.regions.empty()) out += "<a href=\"#regions\">Your regions</a>";
     if (a.graph) out += "<a href=\"#graph\">Graph</a>";
     if (a.trace)
         out += "<a href=\"#timeline\">Timeline</a><a href=\"#roofline\">Roofline</a><a href=\"#kernels\">Kernels</a><a "

@@ -57,14 +57,14 @@ std::string measuredCell(const MeasuredFinding& f) {
     return muted(cpu ? "ran on a CPU alone" : "measured, but not for this step");
 }
 
-void measuredSection(const Analysis& a, const MeasuredFinding& f, std::string& out) {
+void measuredSection(const Analysis& a, const MeasuredFinding& f, std::string& out, bool promised) {
     out += "<h4>Measured</h4>";
-    if (f.any()) out += "<p><b>" + esc(predictedToMeasured(f)) + " per step.</b></p>";
+    if (f.any()) out += "<p><b>" + esc(predictedToMeasured(f, promised)) + " per step.</b></p>";
     std::string told; // devices and caveats of several shapes are mostly the same
     for (const MeasuredClass& one : f.classes) {
         if (one.result == nullptr) continue;
         std::string text = "<p class=\"muted small\">" + esc(ranText(*one.result)) + "</p>";
-        if (const std::string caveat = caveatText(one); !caveat.empty())
+        if (const std::string caveat = caveatText(one, promised); !caveat.empty())
             text += "<div class=\"note warn\"><p>" + esc(caveat) + "</p></div>";
         if (!one.result->note.empty()) text += "<p>" + esc(one.result->note, 1200) + "</p>";
         if (told.find(text) == std::string::npos) told += text;

@@ -26,10 +26,14 @@ namespace fusescope::html {
 
 [[nodiscard]] std::string styleSheet();
 void headerSection(const Analysis& analysis, const MeasuredView& measured, std::string& out);
-void findingsSection(const Analysis& analysis, const MeasuredView& measured, std::string& out);   // plan and cards
-void measuredSection(const Analysis& analysis, const MeasuredFinding& finding, std::string& out); // of a card
+void findingsSection(const Analysis& analysis, const MeasuredView& measured, std::string& out); // plan and cards
+// Of a card. promised: as in predictedToMeasured().
+void measuredSection(const Analysis& analysis, const MeasuredFinding& finding, std::string& out, bool promised = true);
 [[nodiscard]] std::string measuredCell(const MeasuredFinding& finding); // of the findings' table, behind the prediction
-void picturesSection(const Analysis& analysis, const LayoutFunction& layout, std::string& out);
+void regionsSection(const Analysis& analysis, const MeasuredView& measured, std::string& out); // "" without any
+// With what was measured drawn as the window draws it.
+void picturesSection(const Analysis& analysis, const LayoutFunction& layout, const MeasuredSet& set,
+                     ChosenRegions regions, std::string& out);
 void tablesSection(const Analysis& analysis, std::string& out);
 void linkSection(const Analysis& analysis, std::string& out);
 void methodSection(const Analysis& analysis, const MeasuredView& measured, std::string& out);

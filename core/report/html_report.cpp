@@ -78,9 +78,10 @@ std::string shareBar(double share) {
 
 } // namespace html
 
-std::string analysisHtml(const Analysis& analysis, const LayoutFunction& layout, const MeasuredSet& measured) {
+std::string analysisHtml(const Analysis& analysis, const LayoutFunction& layout, const MeasuredSet& measured,
+                         ChosenRegions regions) {
     using namespace html;
-    const MeasuredView view = viewOf(analysis, measured);
+    const MeasuredView view = viewOf(analysis, measured, regions);
     std::string title = "FuseScope report";
     if (!analysis.files.empty()) title = std::string(fileName(analysis.files.front())) + " – " + title;
     std::string out;
@@ -96,7 +97,8 @@ std::string analysisHtml(const Analysis& analysis, const LayoutFunction& layout,
     headerSection(analysis, view, out);
     out += "<main id=\"main\">\n";
     findingsSection(analysis, view, out);
-    picturesSection(analysis, layout, out);
+    regionsSection(analysis, view, out);
+    picturesSection(analysis, layout, measured, regions, out);
     tablesSection(analysis, out);
     linkSection(analysis, out);
     methodSection(analysis, view, out);

@@ -5,7 +5,7 @@
 
 #include "core/analysis/step_text.h"
 #include "core/base/json_writer.h"
-#include "core/report/measured_parts.h"
+#include "core/report/own_regions.h"
 
 #include <cmath>
 
@@ -242,8 +242,8 @@ void writeFinding(JsonWriter& w, const Analysis& a, const Finding& f, const std:
 
 } // namespace
 
-std::string analysisJson(const Analysis& a, const MeasuredSet& set) {
-    const MeasuredView measured = viewOf(a, set);
+std::string analysisJson(const Analysis& a, const MeasuredSet& set, ChosenRegions regions) {
+    const MeasuredView measured = viewOf(a, set, regions);
     JsonWriter w(1);
     w.beginObject();
     w.member("schema", "fusescope.analysis/1");
@@ -274,6 +274,8 @@ std::string analysisJson(const Analysis& a, const MeasuredSet& set) {
     w.key("findings").beginArray();
     for (std::size_t i = 0; i < a.findings.size(); ++i) writeFinding(w, a, a.findings[i], measured.findings[i]);
     w.endArray();
+    w.key("regions"); // of the user's own choice
+    writeRegions(w, a, measured);
     w.key("plan").beginObject();
     strings(w, "findings", a.plan.findings);
     w.key("parts").beginArray();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The short form, for a merge request or a chat: summary, findings, plan, top kernels, problems.
+#include "core/report/own_regions.h"
 #include "core/report/report.h"
 #include "core/report/report_text.h"
 
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace fusescope {
 namespace {
@@ -61,7 +63,7 @@ void summary(const Analysis& a, const MeasuredView& measured, std::string& out) 
                            a.graph ? ", " + shareText(a.link.graph_ns / a.link.kernel_ns) + " to the graph"
                                    : std::string());
     const Plan& plan = measured.plan.plan;
-    if (!plan.findings.empty() && plan.step_ns > 0)
+    if ((!plan.findings.empty() || measured.plan.regions > 0) && plan.step_ns > 0)
         out += fmt::format("- With the plan{}: **{} → {}**{}\n",
                            a.measured_on.empty() ? std::string() : ", both estimated for " + md(a.device.name),
                            formatDuration(plan.step_ns), rangeText(measured.plan.predicted_step_ns),
@@ -105,24 +107,34 @@ void plan(const Analysis& a, const MeasuredView& measured, std::string& out) {
         if (!changeText(*f).empty()) out += ' ' + md(changeText(*f), 600);
         out += '\n';
     }
-    out += "\nTogether: " + rangeText(measured.plan.saving_ns) + ".\n";
+    out += "\nTogether: " + rangeText(plan.saving_ns) + ".\n";
 }
 
-void measuredFindings(const Analysis& a, const MeasuredView& measured, std::string& out) {
+void ownRegions(const Analysis& a, const MeasuredView& measured, std::string& out) {
+    if (measured.regions.empty()) return;
+    out += "\n## Your regions\n\n";
+    for (const RegionView& one : measured.regions) {
+        out += fmt::format("- **{}** {}, {}: {}", md(one.region->title), code(one.region->id),
+                           md(regionKind(*one.region)), md(regionPlace(a, *one.region), 400));
+        const char* before = ". ";
+        for (const std::string& note : regionNotes(one)) out += std::exchange(before, " ") + md(note, 800);
+        out += '\n';
+    }
+}
+
+void measuredRows(const Analysis& a, const MeasuredView& measured, std::string& out) {
     if (!measured.any()) return;
-    out +=
-        "\n## Measured\n\n| finding | direction | unfused | fused | speedup | under a CUDA graph | TB/s | of the roof "
-        "| error against fp64 | verdict |\n|---|---|--:|--:|--:|--:|--:|--:|--:|---|\n";
+    out += "\n## Measured\n\n| finding or region | direction | unfused | fused | speedup | under a CUDA graph | TB/s | "
+           "of the roof | error against fp64 | verdict |\n|---|---|--:|--:|--:|--:|--:|--:|--:|---|\n";
     std::vector<std::string> lines;
     const auto line = [&](const std::string& text) {
         if (!text.empty() && std::find(lines.begin(), lines.end(), text) == lines.end()) lines.push_back(text);
     };
-    for (std::size_t i = 0; i < a.findings.size(); ++i) {
-        if (!measured.findings[i]) continue;
-        const std::string name = code(a.findings[i].id);
-        if (const std::string both = predictedToMeasured(*measured.findings[i]); !both.empty())
+    const auto rows = [&](const std::string& id, const MeasuredFinding& f, bool promised) {
+        const std::string name = code(id);
+        if (const std::string both = predictedToMeasured(f, promised); !both.empty())
             line(name + ": " + md(both) + " per step");
-        for (const MeasuredClass& one : measured.findings[i]->classes) {
+        for (const MeasuredClass& one : f.classes) {
             if (one.result == nullptr) continue;
             for (const Comparison& c : one.result->result.directions) {
                 const DirectionText t = directionText(a, *one.result, c);
@@ -131,10 +143,15 @@ void measuredFindings(const Analysis& a, const MeasuredView& measured, std::stri
                                    t.rate, t.of_roof, t.error, t.speed, t.memory, t.numerics);
             }
             line("Ran on " + md(ranText(*one.result), 400));
-            if (const std::string caveat = caveatText(one); !caveat.empty()) line(name + ": " + md(caveat, 400));
+            if (const std::string caveat = caveatText(one, promised); !caveat.empty())
+                line(name + ": " + md(caveat, 400));
             if (!one.result->note.empty()) line(name + ": " + md(one.result->note, 400));
         }
-    }
+    };
+    for (std::size_t i = 0; i < a.findings.size(); ++i)
+        if (measured.findings[i]) rows(a.findings[i].id, *measured.findings[i], true);
+    for (const RegionView& one : measured.regions)
+        if (one.measured) rows(one.region->id, *one.measured, one.region->swapsIn());
     out += '\n';
     for (const std::string& text : lines) out += "- " + text + '\n';
 }
@@ -171,13 +188,14 @@ void problems(const Analysis& a, std::string& out) {
 
 } // namespace
 
-std::string analysisMarkdown(const Analysis& analysis, const MeasuredSet& set) {
-    const MeasuredView measured = viewOf(analysis, set);
+std::string analysisMarkdown(const Analysis& analysis, const MeasuredSet& set, ChosenRegions regions) {
+    const MeasuredView measured = viewOf(analysis, set, regions);
     std::string out = "# FuseScope report\n\n";
     summary(analysis, measured, out);
     findings(analysis, out);
     plan(analysis, measured, out);
-    measuredFindings(analysis, measured, out);
+    ownRegions(analysis, measured, out);
+    measuredRows(analysis, measured, out);
     kernels(analysis, out);
     problems(analysis, out);
     return out;

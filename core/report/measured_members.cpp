@@ -133,6 +133,7 @@ void writeMeasuredPlan(JsonWriter& json, const Analysis& analysis, const Measure
     json.endArray();
     json.member("measured_findings", static_cast<std::uint64_t>(measured.measured));
     json.member("of_findings", static_cast<std::uint64_t>(measured.parts));
+    json.member("own_regions", static_cast<std::uint64_t>(measured.regions)); // in the figures below as well
     json.member("predicted_instances", static_cast<std::uint64_t>(measured.predicted_instances));
     writeTexts(json, "left_out", measured.left_out);
     writeTexts(json, "come_in", measured.come_in);

@@ -4,21 +4,30 @@
 
 #include "core/base/json_writer.h"
 #include "core/measured/measured.h"
+#include "core/region/chosen.h"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace fusescope {
 
-// All that results say of an analysis.
+struct RegionView {
+    ChosenPtr region;
+    std::optional<MeasuredFinding> measured; // none: no result fits it
+    std::vector<std::string> counted_with;   // what its saving is counted with already
+    bool counts = false;                     // beside the plan, in the step
+};
+// All that results say of an analysis, and of regions of the user's own.
 struct MeasuredView {
     std::vector<std::optional<MeasuredFinding>> findings; // parallel to the analysis'; none: no result fits it
+    std::vector<RegionView> regions;
     MeasuredPlan plan;
     [[nodiscard]] bool any() const; // some result fits, be it of a CPU
 };
-[[nodiscard]] MeasuredView viewOf(const Analysis& analysis, const MeasuredSet& set);
+[[nodiscard]] MeasuredView viewOf(const Analysis& analysis, const MeasuredSet& set, std::span<const ChosenPtr> regions);
 
 // One direction in words; "–" for what is not known.
 struct DirectionText {
@@ -37,10 +46,12 @@ struct DirectionText {
 [[nodiscard]] std::string whenText(const MeasuredResult& result); // "2026-03-01 12:30 UTC", "" where it is not known
 // "NVIDIA H200 · torch 2.11.0, driver 580.1 · ssh box fusescope-runner · 2026-03-01 12:30 UTC"
 [[nodiscard]] std::string ranText(const MeasuredResult& result);
-// Why the prediction stays: "Ran on the CPU: ..."; "" when the result takes its place.
-[[nodiscard]] std::string caveatText(const MeasuredClass& measured);
-// "predicted 13.1 ms → measured 11.8 ms", and of how many instances, where it is not all; "" when nothing counts.
-[[nodiscard]] std::string predictedToMeasured(const MeasuredFinding& finding);
+// Why the result does not count: "Ran on the CPU: ... The prediction stays."; "" when it does. promised: there is a
+// prediction; regions of nodes have none.
+[[nodiscard]] std::string caveatText(const MeasuredClass& measured, bool promised = true);
+// "predicted 13.1 ms → measured 11.8 ms", without a promise "saves, measured, 11.8 ms", and of how many instances,
+// where it is not all; "" when nothing counts.
+[[nodiscard]] std::string predictedToMeasured(const MeasuredFinding& finding, bool promised = true);
 // How many of the plan's findings are measured, and what that changed: "measured in 2 of 5 findings; left out, being
 // slower: rope".
 [[nodiscard]] std::string measuredPlanText(const MeasuredPlan& plan);

@@ -3,6 +3,7 @@
 
 #include "core/base/format.h"
 #include "core/ipc/fuse_verdict.h"
+#include "core/measured/chosen_gain.h"
 #include "core/measured/roof.h"
 
 #include <fmt/format.h>
@@ -27,18 +28,29 @@ std::string errorText(double error, bool known) { return known ? fmt::format("{:
 } // namespace
 
 bool MeasuredView::any() const {
-    return std::any_of(findings.begin(), findings.end(), [](const auto& one) { return one.has_value(); });
+    return std::any_of(findings.begin(), findings.end(), [](const auto& one) { return one.has_value(); }) ||
+           std::any_of(regions.begin(), regions.end(), [](const auto& one) { return one.measured.has_value(); });
 }
 
-MeasuredView viewOf(const Analysis& analysis, const MeasuredSet& set) {
+MeasuredView viewOf(const Analysis& analysis, const MeasuredSet& set, std::span<const ChosenPtr> regions) {
+    const auto fits = [](const MeasuredFinding& made) {
+        return std::any_of(made.classes.begin(), made.classes.end(), [](const auto& c) { return c.result != nullptr; });
+    };
     MeasuredView view;
-    view.plan = applyMeasured(analysis, set);
+    view.plan = applyMeasured(analysis, set, regions);
     view.findings.resize(analysis.findings.size());
     for (std::size_t f = 0; f < analysis.findings.size(); ++f) {
         if (!set.any(analysis.findings[f].id)) continue;
-        MeasuredFinding made = applyMeasured(analysis, analysis.findings[f], set);
-        if (std::any_of(made.classes.begin(), made.classes.end(), [](const auto& c) { return c.result != nullptr; }))
+        if (MeasuredFinding made = applyMeasured(analysis, analysis.findings[f], set); fits(made))
             view.findings[f] = std::move(made);
+    }
+    for (std::size_t row = 0; row < regions.size(); ++row) {
+        RegionView& one = view.regions.emplace_back();
+        one.region = regions[row];
+        one.counted_with = countedWith(analysis, view.plan.plan, regions, row);
+        MeasuredFinding made = applyMeasured(analysis, *one.region, set);
+        one.counts = countsBeside(analysis, view.plan.plan, regions, row, made);
+        if (fits(made)) one.measured = std::move(made);
     }
     return view;
 }
@@ -87,28 +99,30 @@ std::string ranText(const MeasuredResult& result) {
     return text;
 }
 
-std::string caveatText(const MeasuredClass& measured) {
+std::string caveatText(const MeasuredClass& measured, bool promised) {
+    std::string text;
     switch (measured.use) {
     case MeasuredUse::Saving: return {};
-    case MeasuredUse::NoFusedForm: return "Nothing was compared: there is no fused form of it. The prediction stays.";
+    case MeasuredUse::NoFusedForm: text = "Nothing was compared: there is no fused form of it."; break;
     case MeasuredUse::Cpu:
-        return "Ran on the CPU: it shows that the fused form computes the same, not what a GPU saves. The prediction "
-               "stays.";
+        text = "Ran on the CPU: it shows that the fused form computes the same, not what a GPU saves.";
+        break;
     case MeasuredUse::OtherDevice:
-        return "Ran on " + measured.result->result.device +
-               ", which is not the GPU that the findings speak of. The prediction stays.";
+        text = "Ran on " + measured.result->result.device + ", which is not the GPU that the findings speak of.";
+        break;
     case MeasuredUse::Busy:
-        return "The GPU was busy (" + measured.result->result.busy_note +
-               "): these times are not to be trusted. The prediction stays.";
+        text = "The GPU was busy (" + measured.result->result.busy_note + "): these times are not to be trusted.";
+        break;
     }
-    return {};
+    return text + (promised ? " The prediction stays." : " Nothing of it counts in the step.");
 }
 
-std::string predictedToMeasured(const MeasuredFinding& finding) {
+std::string predictedToMeasured(const MeasuredFinding& finding, bool promised) {
     if (!finding.any()) return {};
     const double saved = finding.saving_ns.expected;
-    std::string text = "predicted " + formatDuration(finding.predicted_ns) + " → ";
-    text += saved < 0 ? "measured slower by " + formatDuration(-saved) : "measured " + formatDuration(saved);
+    std::string text = promised ? "predicted " + formatDuration(finding.predicted_ns) + " → " : std::string();
+    text += saved < 0 ? "measured slower by " : promised ? "measured " : "saves, measured, ";
+    text += formatDuration(std::abs(saved));
     if (!finding.whole())
         text += fmt::format(" ({} of {} instances measured, the rest predicted)", finding.measured, finding.instances);
     return text;
@@ -124,6 +138,8 @@ std::string measuredPlanText(const MeasuredPlan& plan) {
     std::string text = plan.whole() ? std::string("measured")
                                     : fmt::format("measured in {} of {} findings, {} of the plan's instances predicted",
                                                   plan.measured, plan.parts, plan.predicted_instances);
+    if (plan.regions > 0)
+        text += plan.regions == 1 ? " and 1 region of yours" : fmt::format(" and {} regions of yours", plan.regions);
     if (!plan.left_out.empty()) text += "; left out, as it was measured to save nothing there: " + names(plan.left_out);
     if (!plan.come_in.empty()) text += "; newly in it: " + names(plan.come_in);
     return text;

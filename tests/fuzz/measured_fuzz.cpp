@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measured results out of a session or of what `fuse --json` wrote.
+// Measured results and regions out of a session or of what `fuse --json` wrote.
 #include "core/measured/measured_json.h"
 
 #include <cstddef>
@@ -8,10 +8,12 @@
 
 namespace {
 
-std::string written(const fusescope::MeasuredSet& set) {
+std::string written(const fusescope::MeasuredFile& file) {
     fusescope::JsonWriter json;
-    json.beginObject().member("schema", "fusescope.fuse/1").key("measured");
-    writeMeasured(json, set);
+    json.beginObject().member("schema", "fusescope.session/1").key("measured");
+    writeMeasured(json, file.set);
+    json.key("regions");
+    writeChosenRegions(json, file.regions);
     json.endObject();
     return std::move(json).take();
 }
@@ -20,11 +22,11 @@ std::string written(const fusescope::MeasuredSet& set) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace fusescope;
-    const Result<MeasuredSet> set = readMeasured({reinterpret_cast<const char*>(data), size}, "input");
-    if (!set) return 0;
+    const Result<MeasuredFile> file = readMeasured({reinterpret_cast<const char*>(data), size}, "input");
+    if (!file) return 0;
     // What was accepted survives a round trip.
-    const std::string text = written(*set);
-    const Result<MeasuredSet> again = readMeasured(text, "again");
+    const std::string text = written(*file);
+    const Result<MeasuredFile> again = readMeasured(text, "again");
     if (!again || written(*again) != text) std::abort();
     return 0;
 }

@@ -129,6 +129,10 @@ private Q_SLOTS:
         const MeasuredPlan plan = applyMeasured(analysis(), session().measured());
         QVERIFY(plan.predicted_step_ns.expected > 0);
         QCOMPARE(plan.measured, std::size_t{1});
+        const QString more = headlineTip();
+        QVERIFY2(more.contains(QStringLiteral("predicted still")), qPrintable(more));
+        QVERIFY(more.contains(QStringLiteral("measured so far")));
+        QVERIFY(stillPredictedText({}).isEmpty());
 
         const std::size_t landed = session().measured().results().size();
         for (std::size_t i = 0; i < landed; ++i) QTest::keyClick(window_.get(), Qt::Key_Z, Qt::ControlModifier);
@@ -153,6 +157,25 @@ private Q_SLOTS:
         const MeasuredFinding* m = model->measured(static_cast<int>(row_));
         QVERIFY(m != nullptr && !m->any());
         QVERIFY(measuredLine(*m).startsWith(QLatin1String("CPU")));
+    }
+
+    void aCpuRunDoesNotTakeTheGpusPlace() {
+        queue().fuse(row_);
+        answerAll(row_, 400, 48);
+        const QString with = headline();
+        const int undo = queue().undoStack()->count();
+        QSignalSpy told(&queue(), &FuseQueue::refused);
+        queue().fuse(row_);
+        answerAll(row_, 4000, 50, false);
+        QCOMPARE(headline(), with);
+        QVERIFY(detail().contains(QLatin1String("NVIDIA H200")));
+        QVERIFY(!detail().contains(QLatin1String("Ran on the CPU")));
+        QCOMPARE(told.size(), 1); // once, of all its shapes
+        QVERIFY(told[0][0].toString().contains(QLatin1String("ran on CPU")));
+        QCOMPARE(queue().undoStack()->count(), undo);
+        queue().fuse(row_); // the GPU once more: that counts
+        answerAll(row_, 400, 200);
+        QVERIFY(headline() != with);
     }
 
     void whatGoesWrongStandsOnTheFinding() {

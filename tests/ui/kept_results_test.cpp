@@ -207,8 +207,8 @@ private Q_SLOTS:
             QVERIFY(keepResults(path, session));
             QFile file(path);
             QVERIFY(file.open(QIODevice::ReadWrite));
-            QVERIFY(file.setFileTime(QDateTime::fromSecsSinceEpoch(1'000'000'000 + i),
-                                     QFileDevice::FileModificationTime));
+            QVERIFY(
+                file.setFileTime(QDateTime::fromSecsSinceEpoch(1'000'000'000 + i), QFileDevice::FileModificationTime));
         }
         const QStringList left = filesIn(folder.path());
         QVERIFY(left.size() <= 51);

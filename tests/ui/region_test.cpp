@@ -5,7 +5,9 @@
 #include "tests/ui/window_harness.h"
 
 #include "app/kept_results.h"
+#include "core/measured/after.h"
 #include "core/measured/chosen_gain.h"
+#include "ui/base/paint.h"
 #include "ui/fuse/fuse_actions.h"
 #include "ui/fuse/fuse_bar.h"
 #include "ui/fuse/fuse_queue.h"
@@ -16,6 +18,7 @@
 #include "ui/models/finding_model.h"
 #include "ui/panels/finding_card.h"
 #include "ui/panels/findings_panel.h"
+#include "ui/timeline/slice_tip.h"
 #include "ui/timeline/timeline_canvas.h"
 #include "ui/timeline/timeline_panel.h"
 
@@ -342,6 +345,30 @@ private Q_SLOTS:
         QCOMPARE(other.session().regions()[1]->note, std::string("Added, because they lie between: mul_15"));
         const auto* model = other.findings().findChild<FindingModel*>();
         QVERIFY(model->measured(static_cast<int>(analysis().findings.size())) != nullptr);
+    }
+
+    void picturesShowItFused() {
+        session().wantRegion({nodes({"mul_12", "add_8", "softmax"}), {}, {}});
+        QVERIFY(chosen());
+        const ChosenPtr region = session().regions().front();
+        const Instance& one = region->work.instances.front();
+        const double us = one.forward_ns / 1000;
+        played_->answer(us, us / 4);
+        // The plan's attention has these nodes, so the step's total does not count it: shown while it is selected.
+        QVERIFY(!timelineAfter(analysis(), session().measured(), {}, session().regions()));
+        const auto after = timelineAfter(analysis(), session().measured(), session().selection(), session().regions());
+        QVERIFY(after);
+        QCOMPARE(after->places.size(), region->work.instances.size());
+        QVERIFY(sliceTip(analysis(), analysis().trace->kernels.slice[one.forward.front().index()], &*after)
+                    .contains(text(region->title).toHtmlEscaped()));
+        auto* action = window_->timeline().afterAction();
+        QVERIFY(action->isEnabled());
+        session().clear();
+        QVERIFY(!action->isEnabled());
+        session().pick({PickKind::Region, numberOf(region->id)});
+        QVERIFY(action->isEnabled());
+        session().removeRegion(region->id);
+        QVERIFY(!action->isEnabled());
     }
 
     void anEndOfTheWindowKeepsThem() {

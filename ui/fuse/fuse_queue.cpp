@@ -413,13 +413,27 @@ void FuseQueue::onMeasured(qint64 id, const FuseResult& result) {
     if (const RunnerHello* hello = runner_->hello()) landed.versions = versionsText(*hello);
     const bool cancelled = jobs_[entry.finding].state == FuseJob::State::Cancelling;
     ++entry.next;
-    if (session_->workRowOf(entry.finding) >= 0) // else it was removed while it ran
-        undo_.push(new LandResult(session_, std::move(landed)));
+    if (session_->workRowOf(entry.finding) >= 0) keep(entry, std::move(landed)); // else it was removed while it ran
     request_ = 0;
     if (cancelled)
         end(nullptr);
     else
         step();
+}
+
+// An earlier result that is good for more stays, and the new one is told.
+void FuseQueue::keep(Entry& entry, MeasuredResult landed) {
+    const MeasuredResult* earlier = session_->measured().find(landed.finding, landed.instance_class);
+    if (earlier == nullptr || takesThePlaceOf(*session_->analysis(), earlier->result, landed.result)) {
+        undo_.push(new LandResult(session_, std::move(landed)));
+        return;
+    }
+    if (std::exchange(entry.told, true)) return;
+    const std::string now = landed.result.device + (landed.result.busy ? ", which was busy" : "");
+    Q_EMIT refused(
+        tr("%1 ran on %2. Its earlier result, of %3, stays: it says more of the step. Clear measured results "
+           "to show the new ones alone.")
+            .arg(text(entry.finding), text(now), text(earlier->result.device)));
 }
 
 void FuseQueue::onFailed(qint64 id, const RunnerError& error) {

@@ -82,6 +82,7 @@ private:
     struct Entry { // in order of the wish
         std::string finding;
         std::size_t next = 0; // shape
+        bool told = false;    // that an earlier result stays
     };
     struct Mailbox;
 
@@ -96,6 +97,7 @@ private:
     void end(const RunnerError* error);
     void onProgress(qint64 id, const QString& stage, double fraction);
     void onMeasured(qint64 id, const FuseResult& result);
+    void keep(Entry& entry, MeasuredResult landed);
     void onFailed(qint64 id, const RunnerError& error);
     [[nodiscard]] const Prepared* preparedOf(const std::string& finding) const;
 
@@ -106,12 +108,12 @@ private:
     std::size_t generation_ = 0;
     bool prepared_ = false;
     int choosing_ = 0;
-    std::vector<Prepared> of_findings_;          // parallel to the analysis' findings
-    std::map<std::string, Prepared> of_regions_; // by id; those that were removed stay for the undo
+    std::vector<Prepared> of_findings_;                // parallel to the analysis' findings
+    std::map<std::string, Prepared> of_regions_;       // by id; those that were removed stay for the undo
     std::map<int, std::vector<ChosenRegion>> awaited_; // by the number of the restoreRegions()
     int restorings_ = 0;
-    AnalysisPtr shown_; // whose regions these are
-    std::deque<Entry> entries_;                  // the first one runs when request_ is not 0
+    AnalysisPtr shown_;         // whose regions these are
+    std::deque<Entry> entries_; // the first one runs when request_ is not 0
     std::map<std::string, FuseJob> jobs_;
     qint64 request_ = 0;
 };

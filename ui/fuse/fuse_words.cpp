@@ -315,6 +315,17 @@ QString measuredPlanText(const Analysis& analysis, const MeasuredPlan& plan) {
            beside;
 }
 
+QString stillPredictedText(const MeasuredPlan& plan) {
+    if (!plan.any() || plan.predicted_instances == 0) return {};
+    std::size_t all = 0;
+    for (const PlanPart& part : plan.plan.parts) all += part.instances.size();
+    return tr("In it, %1 of the plan's %2 instances are predicted still. The timeline moves only by what is measured "
+              "so "
+              "far.")
+        .arg(plan.predicted_instances)
+        .arg(all);
+}
+
 QString planChangeText(const MeasuredPlan& plan) {
     const auto names = [](const std::vector<std::string>& ids) {
         QStringList out;

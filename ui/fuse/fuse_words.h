@@ -31,6 +31,9 @@ struct FuseWords {
 [[nodiscard]] QStringList measuredMarkdown(const MeasuredFinding& finding);
 // "step 93.1 ms → 70.2 ms, measured in 2 of 5 findings", "" when nothing of the plan is measured.
 [[nodiscard]] QString measuredPlanText(const Analysis& analysis, const MeasuredPlan& plan);
+// That the step's length is in part predicted still, and that the timeline shows only what is measured; "" when all of
+// the plan is measured, or nothing.
+[[nodiscard]] QString stillPredictedText(const MeasuredPlan& plan);
 // What measuring changed in the plan: "Left out, as measured: rope. Newly in the plan: qkv_projection."; "" for
 // nothing.
 [[nodiscard]] QString planChangeText(const MeasuredPlan& plan);

@@ -44,6 +44,7 @@ GraphCanvas::GraphCanvas(Session* session, QWidget* parent) : QWidget(parent), s
     connect(&tip_timer_, &QTimer::timeout, this, &GraphCanvas::showTip);
     connect(session_, &Session::selectionChanged, this, &GraphCanvas::dirty);
     connect(session_, &Session::measuredChanged, this, &GraphCanvas::dirty);
+    connect(session_, &Session::regionsChanged, this, &GraphCanvas::dirty);
     connect(session_, &Session::themeChanged, this, qOverload<>(&QWidget::update));
 }
 
@@ -56,8 +57,8 @@ const DrawList& GraphCanvas::list() {
     if (list_dirty_) {
         const AnalysisPtr& analysis = session_->analysis();
         const bool ours = picture_ && analysis && analysis->graph == picture_->graph;
-        fused_ =
-            ours ? timelineFused(*analysis, session_->measured(), session_->selection()) : std::vector<TimelineFused>();
+        fused_ = ours ? timelineFused(*analysis, session_->measured(), session_->selection(), session_->regions())
+                      : std::vector<TimelineFused>();
         groups_ = fused_.empty() ? std::vector<FusedGroup>() : fusedGroups(*analysis, picture_->visible, fused_);
         list_ = ours ? drawGraph(*analysis, picture_->visible, picture_->layout, session_->selection(), fused_)
                      : DrawList{};

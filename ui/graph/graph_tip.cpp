@@ -103,7 +103,7 @@ QString nodeTip(const Analysis& analysis, const VisibleNode& node) {
 }
 
 QString fusedTip(const Analysis& analysis, const FusedGroup& group, const MeasuredSet& measured) {
-    const Finding& finding = analysis.findings[group.finding];
+    const Finding& finding = *workOf(analysis, group);
     const MeasuredResult* result = nullptr;
     for (const InstanceClass& one : instanceClasses(analysis, finding))
         if (std::binary_search(one.instances.begin(), one.instances.end(), group.instance))

@@ -20,10 +20,7 @@ void RooflineMovesItem::setMoves(std::vector<RooflineMove> moves) {
     update();
 }
 
-bool RooflineMovesItem::chosen(const RooflineMove& move) const {
-    const std::vector<std::uint32_t>& findings = session_->selection().findings;
-    return std::binary_search(findings.begin(), findings.end(), move.finding);
-}
+bool RooflineMovesItem::chosen(const RooflineMove& move) const { return isPicked(session_->selection(), move); }
 QPointF RooflineMovesItem::from(const RooflineMove& move) const {
     return place({std::log10(move.ai_now), std::log10(move.flops_now)});
 }
@@ -53,7 +50,7 @@ void RooflineMovesItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*
     painter->save();
     painter->setRenderHint(QPainter::Antialiasing);
     painter->setClipRect(plot());
-    const bool choosing = !session_->selection().findings.empty();
+    const bool choosing = somePicked(session_->selection());
     for (const bool front : {false, true}) // selected ones lie above the others
         for (const RooflineMove& move : moves_) {
             const bool picked = chosen(move);
@@ -100,8 +97,7 @@ QString moveTip(const Analysis& analysis, const RooflineMove& move) {
     TipLines lines;
     lines.add(tr("As run"), point(move.ai_now, move.flops_now, move.now_ns));
     lines.add(tr("Fused, measured"), point(move.ai_fused, move.flops_fused, move.fused_ns));
-    const CatalogEntry& entry = catalogEntry(analysis.findings[move.finding].pattern);
-    return lines.under(tipText(entry.title.empty() ? analysis.findings[move.finding].id : entry.title));
+    return lines.under(tipText(titleOf(analysis, move)));
 }
 
 } // namespace fusescope

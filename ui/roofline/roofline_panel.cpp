@@ -132,7 +132,7 @@ struct RooflinePanel::Impl {
         QObject::connect(view, &RooflineView::resized, panel, [this] { placePlot(); });
         QObject::connect(view, &RooflineView::clicked, panel, [this](int mark) {
             if (mark < -1)
-                session->pick({PickKind::Finding, moves->moves()[static_cast<std::size_t>(-2 - mark)].finding});
+                session->pick(pickOfWork(moves->moves()[static_cast<std::size_t>(-2 - mark)]));
             else if (mark >= 0)
                 session->pick({PickKind::Op, marks->marks()[static_cast<std::size_t>(mark)].row});
             else if (session->selection().pick.kind == PickKind::Op)
@@ -163,6 +163,7 @@ struct RooflinePanel::Impl {
             moves->update();
         });
         QObject::connect(session, &Session::measuredChanged, panel, [this] { showMoves(); });
+        QObject::connect(session, &Session::regionsChanged, panel, [this] { showMoves(); });
         QObject::connect(session, &Session::themeChanged, panel, [this] { restyle(); });
         restyle();
         showAnalysis();
@@ -209,12 +210,10 @@ struct RooflinePanel::Impl {
         if (count == 0 || !session->analysis()) return;
         int at = by > 0 ? -1 : count;
         for (int i = 0; i < count; ++i)
-            if (session->selection().pick ==
-                Pick{PickKind::Finding, moves->moves()[static_cast<std::size_t>(i)].finding})
-                at = i;
+            if (session->selection().pick == pickOfWork(moves->moves()[static_cast<std::size_t>(i)])) at = i;
         at = (at + by + count) % count;
         const RooflineMove move = moves->moves()[static_cast<std::size_t>(at)]; // picking may make new ones
-        session->pick({PickKind::Finding, move.finding});
+        session->pick(pickOfWork(move));
         const QString words = moveTip(*session->analysis(), move);
         const QPointF end = chart->mapToScene(moves->endOf(at));
         QToolTip::showText(view->mapToGlobal(view->mapFromScene(end)), words, view);
@@ -225,7 +224,8 @@ struct RooflinePanel::Impl {
 
     void showMoves() const {
         const AnalysisPtr& analysis = session->analysis();
-        moves->setMoves(analysis ? rooflineMoves(*analysis, session->measured()) : std::vector<RooflineMove>());
+        moves->setMoves(analysis ? rooflineMoves(*analysis, session->measured(), session->regions())
+                                 : std::vector<RooflineMove>());
     }
 
     void showAnalysis() {

@@ -97,7 +97,6 @@ QString sliceTip(const Analysis& a, SliceId slice, const TimelineAfter* after) {
     TipLines lines;
     const auto start = [&](std::int64_t t) { return text(formatDuration(static_cast<double>(t - trace.begin))); };
     if (const FusedPlace* place = after == nullptr ? nullptr : after->placeOf(a, slice)) {
-        const Finding& finding = a.findings[place->finding];
         lines.add(tr("Duration"), tr("%1 here, %2 measured alone")
                                       .arg(text(formatDuration(static_cast<double>(place->end - place->begin))),
                                            text(formatDuration(place->fused_ns))));
@@ -106,7 +105,7 @@ QString sliceTip(const Analysis& a, SliceId slice, const TimelineAfter* after) {
         lines.add(tr("Start"), tr("%1, recorded at %2").arg(start(place->begin), start(place->recorded_begin)));
         lines.add(tr("Direction"), place->backward ? tr("backward") : tr("forward"));
         lines.add(tr("In place of"), tipText(telltaleKernelName(trace.nameOf(slice))));
-        return lines.under(tr("%1, fused").arg(tipText(catalogEntry(finding.pattern).title)));
+        return lines.under(tr("%1, fused").arg(tipText(titleOf(a, *place))));
     }
     lines.add(tr("Duration"), text(formatDuration(static_cast<double>(trace.slices.dur[s]))));
     const std::int64_t shown = shownSpan(a, after, slice).first, recorded = trace.slices.ts[s];

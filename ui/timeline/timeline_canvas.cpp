@@ -44,7 +44,8 @@ TimelineCanvas::TimelineCanvas(TimelineState* state, QWidget* parent) : QWidget(
     tip_timer_.setInterval(kTipDelay);
     connect(&tip_timer_, &QTimer::timeout, this, &TimelineCanvas::showTip);
     connect(state_, &TimelineState::changed, this, &TimelineCanvas::dirty);
-    for (const auto change : {&Session::selectionChanged, &Session::measuredChanged, &Session::analysisChanged})
+    for (const auto change :
+         {&Session::selectionChanged, &Session::measuredChanged, &Session::analysisChanged, &Session::regionsChanged})
         connect(state_->session(), change, this, [this] {
             fused_dirty_ = true;
             dirty();
@@ -62,7 +63,7 @@ const DrawList& TimelineCanvas::picture() {
     if (list_dirty_) {
         if (fused_dirty_)
             fused_ = state_->hasTrace() ? timelineFused(*state_->analysis(), state_->session()->measured(),
-                                                        state_->session()->selection())
+                                                        state_->session()->selection(), state_->session()->regions())
                                         : std::vector<TimelineFused>();
         fused_dirty_ = false;
         list_ = state_->hasTrace() ? drawTimeline(*state_->analysis(), state_->layout(), state_->view(),

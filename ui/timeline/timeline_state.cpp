@@ -20,6 +20,7 @@ double spanOf(std::int64_t from, std::int64_t to) noexcept {
 
 TimelineState::TimelineState(Session* session, QObject* parent) : QObject(parent), session_(session) {
     connect(session_, &Session::measuredChanged, this, &TimelineState::refreshAfter);
+    connect(session_, &Session::regionsChanged, this, &TimelineState::refreshAfter);
     connect(session_, &Session::selectionChanged, this, [this] {
         if (!session_->measured().empty()) refreshAfter();
     });
@@ -27,7 +28,7 @@ TimelineState::TimelineState(Session* session, QObject* parent) : QObject(parent
 
 void TimelineState::refreshAfter() {
     const bool was = after_.has_value();
-    after_ = hasTrace() ? timelineAfter(*analysis(), session_->measured(), session_->selection())
+    after_ = hasTrace() ? timelineAfter(*analysis(), session_->measured(), session_->selection(), session_->regions())
                         : std::optional<TimelineAfter>();
     if (!was && !after_) return;
     Q_EMIT afterChanged();

@@ -202,7 +202,7 @@ std::vector<TimelineFused> measured(const Scene& s, Pattern pattern, double forw
     std::vector<TimelineFused> out;
     for (std::uint32_t f = 0; f < s.analysis.findings.size(); ++f)
         for (std::uint32_t i = 0; i < s.analysis.findings[f].instances.size(); ++i)
-            if (s.analysis.findings[f].pattern == pattern) out.push_back({f, i, forward_ns, backward_ns});
+            if (s.analysis.findings[f].pattern == pattern) out.push_back({{f, i, nullptr}, forward_ns, backward_ns});
     return out;
 }
 
@@ -240,6 +240,24 @@ TEST(GraphDraw, MeasuredInstancesOfAFoldShareOneLabel) {
     EXPECT_EQ(testing::xmlProblem(svgText(list, Theme::Dark)), "");
 }
 
+TEST(GraphDraw, ARegionOfTheUsersOwnStandsBesideFindings) {
+    Scene s = scene();
+    const auto work = std::make_shared<Finding>();
+    for (const Finding& f : s.analysis.findings)
+        if (f.pattern == Pattern::SwiGlu) work->instances = {f.instances[0]};
+    const auto region = std::make_shared<DrawnRegion>(DrawnRegion{"silu, mul of mlp", "silu, mul", 77, work});
+    const std::vector<TimelineFused> fused = {{{0, 0, region}, 66'000, -1}, {{0, 9, region}, 66'000, -1}};
+    const std::vector<FusedGroup> groups = fusedGroups(s.analysis, s.visible, fused);
+    ASSERT_EQ(groups.size(), 1u); // there is no instance 9
+    EXPECT_EQ(groups[0].boxes.size(), 1u);
+    const DrawList list = drawGraph(s.analysis, s.visible, s.layout, {}, fused);
+    EXPECT_TRUE(says(list, "silu, mul fused 66.0 µs"));
+    EXPECT_TRUE(std::any_of(list.rects.begin(), list.rects.end(), [](const DrawRect& r) {
+        return r.pick == Pick{PickKind::Region, 77};
+    }));
+    EXPECT_EQ(boxOf(list, s, "mlp")->stroke, ColourRole::Flagged); // the finding there is still to be fused
+}
+
 TEST(GraphDraw, OnlyMeasuredDirectionsCount) {
     Scene s = scene();
     const std::vector<TimelineFused> fused = measured(s, Pattern::SwiGlu, 66'000, -1);
@@ -275,7 +293,8 @@ TEST(GraphDraw, AMeasuredGroupOfBoxesHasOneOutline) {
 
 TEST(GraphDraw, MeasuredOfNothingIsSurvived) {
     Scene s = scene();
-    const std::vector<TimelineFused> wrong = {{999, 0, 1, 1}, {0, 999, 1, 1}, {0, 0, -1, -1}};
+    const std::vector<TimelineFused> wrong = {
+        {{999, 0, nullptr}, 1, 1}, {{0, 999, nullptr}, 1, 1}, {{0, 0, nullptr}, -1, -1}};
     EXPECT_EQ(testing::xmlProblem(svgText(drawGraph(s.analysis, s.visible, s.layout, {}, wrong), Theme::Dark)), "");
     s.layout.boxes.resize(1);
     EXPECT_EQ(

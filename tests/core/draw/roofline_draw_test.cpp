@@ -138,7 +138,7 @@ TEST(Roofline, AnEmptyChartSaysWhy) {
 
 TEST(Roofline, AMeasuredFindingMovesByAnArrow) {
     const AnalysisPtr a = testing::syntheticAnalysis();
-    const RooflineMove move{1, 0.5, 1e12, 2, 6e12, 100, 25, "fused"};
+    const RooflineMove move{{1, 0, nullptr}, 0.5, 1e12, 2, 6e12, 100, 25, "fused"};
     const DrawList before = drawRoofline(*a, 800, 520, {}), list = drawRoofline(*a, 800, 520, {}, {&move, 1});
     ASSERT_EQ(list.lines.size(), before.lines.size() + 1);
     ASSERT_EQ(list.markers.size(), before.markers.size() + 1);

@@ -51,7 +51,7 @@ TEST(TimelineDraw, KernelsTakeTheColourOfTheirKind) {
 TEST(TimelineDraw, MeasuredRegionsAreFusedOverAGhost) {
     const Scene s = wholeStep();
     const Finding& finding = s.analysis->findings[0];
-    const TimelineFused fused{0, 1, 2'000, -1}; // the forward of one instance
+    const TimelineFused fused{{0, 1, nullptr}, 2'000, -1}; // the forward of one instance
     const DrawList before = drawTimeline(*s.analysis, s.layout, s.view, {});
     const DrawList list = drawTimeline(*s.analysis, s.layout, s.view, {}, {&fused, 1});
     // Two for each kernel's ghost, one for the fused kernel.
@@ -65,7 +65,7 @@ TEST(TimelineDraw, MeasuredRegionsAreFusedOverAGhost) {
     EXPECT_NEAR(rect.width, std::max(2.0, 2'000 * pixels), 1e-6);
     EXPECT_EQ(std::count_if(list.rects.begin(), list.rects.end(), [](const DrawRect& r) { return r.dashed; }),
               static_cast<std::ptrdiff_t>(finding.instances[1].forward.size()));
-    const TimelineFused nothing{0, 1, -1, -1}, outside{99, 0, 1, 1};
+    const TimelineFused nothing{{0, 1, nullptr}, -1, -1}, outside{{99, 0, nullptr}, 1, 1};
     for (const TimelineFused& one : {nothing, outside})
         EXPECT_EQ(drawTimeline(*s.analysis, s.layout, s.view, {}, {&one, 1}).rects.size(), before.rects.size());
     EXPECT_EQ(testing::xmlProblem(svgText(drawTimelinePicture(*s.analysis, 1000, {&fused, 1}), Theme::Dark)), "");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A step of a few kernels, times in us; every expected number is worked out by hand beside it.
 #include "core/measured/after.h"
+#include "core/measured/shown.h"
 #include "tests/core/link/toy_trace.h"
 
 #include <gtest/gtest.h>
@@ -121,7 +122,7 @@ TEST(After, LaterWorkMovesUpByWhatIsSaved) {
     EXPECT_FALSE(after->replaces(a.trace->kernels.slice[3]));
     EXPECT_EQ(after->placeOf(a, a.trace->kernels.slice[2]), &after->places[0]);
     EXPECT_EQ(after->placeOf(a, a.trace->kernels.slice[3]), nullptr);
-    EXPECT_EQ(afterText(*after), "step 100 µs → 70.0 µs as measured");
+    EXPECT_EQ(afterText(*after), "step 100 µs → 70.0 µs, measured so far");
     EXPECT_EQ(afterHeldText(*after), "");
 }
 
@@ -284,6 +285,93 @@ TEST(After, SharedKernelsGoOnce) {
     ASSERT_TRUE(after);
     EXPECT_EQ(after->places.size(), 1u); // the plan's
     EXPECT_DOUBLE_EQ(after->measured_ns, 30 * kUs);
+}
+
+// Of the kernel behind the finding's two, and of what the step runs elsewhere.
+ChosenPtr region(const char* id, std::initializer_list<std::uint32_t> kernels, double forward_us) {
+    auto made = std::make_shared<ChosenRegion>();
+    made->id = id;
+    made->title = "mul, add of mlp";
+    made->module = "mlp";
+    made->nodes = {"mul", "add"};
+    made->work.id = id;
+    Instance i;
+    for (const std::uint32_t k : kernels) i.forward.emplace_back(k);
+    i.forward_ns = forward_us * kUs;
+    made->work.instances = {i};
+    return made;
+}
+
+MeasuredResult of(const Analysis& a, const ChosenRegion& region, double before_us, double after_us) {
+    MeasuredResult result = measured(a, before_us, after_us).results().begin()->second;
+    result.finding = region.id;
+    result.instance_class = instanceClasses(a, region.work)[0].name;
+    return result;
+}
+
+TEST(After, RegionsOfTheUsersOwnAreFusedAsWell) {
+    Toy toy;
+    toy.kernel(100, 120, 10);
+    toy.kernel(120, 150, 12);
+    toy.kernel(150, 190, 14);
+    toy.kernel(190, 200, 16);
+    const Analysis& a = toy.finish(200, {0, 1});
+    MeasuredSet set = measured(a, 50, 20);
+    const std::vector<ChosenPtr> mine{region("nodes.1", {2}, 40)};
+    set.set(of(a, *mine[0], 40, 15));
+    const auto after = timelineAfter(a, set, {}, mine);
+    ASSERT_TRUE(after);
+    EXPECT_DOUBLE_EQ(after->measured_ns, (30 + 25) * kUs);
+    EXPECT_DOUBLE_EQ(after->savedNs(), (30 + 25) * kUs);
+    ASSERT_EQ(after->places.size(), 2u);
+    const FusedPlace& own = after->places[1];
+    ASSERT_TRUE(own.region);
+    EXPECT_EQ(own.region->title, "mul, add of mlp");
+    EXPECT_EQ(own.region->brief, "mul, add");
+    EXPECT_EQ(own.begin, (1000 + 120) * kUs);
+    EXPECT_EQ(own.end, (1000 + 135) * kUs);
+    EXPECT_EQ(after->placeOf(a, a.trace->kernels.slice[2]), &own);
+    EXPECT_DOUBLE_EQ(timelineAfter(a, set, {})->savedNs(), 30 * kUs); // without it
+}
+
+TEST(After, ARegionInThePlanIsNotFusedTwice) {
+    Toy toy;
+    toy.kernel(100, 120, 10);
+    toy.kernel(120, 150, 12);
+    toy.kernel(150, 190, 14);
+    const Analysis& a = toy.finish(190, {0, 1});
+    const std::vector<ChosenPtr> mine{region("nodes.1", {1, 2}, 70)};
+    MeasuredSet set;
+    set.set(of(a, *mine[0], 70, 20));
+    EXPECT_FALSE(timelineAfter(a, set, {}, mine)); // shares a kernel with the plan
+    SelectionSets selection;
+    selection.pick = {PickKind::Region, numberOf("nodes.1")};
+    const auto alone = timelineAfter(a, set, selection, mine);
+    ASSERT_TRUE(alone); // selected: what it would give
+    EXPECT_DOUBLE_EQ(alone->savedNs(), 50 * kUs);
+    MeasuredSet both = measured(a, 50, 20);
+    both.set(of(a, *mine[0], 70, 20));
+    EXPECT_DOUBLE_EQ(timelineAfter(a, both, selection, mine)->savedNs(), 30 * kUs); // the plan's stands
+}
+
+TEST(After, WhatIsNoSingleKernelIsNotDrawnAsOne) {
+    ChosenRegion one = *region("nodes.1", {2}, 40);
+    one.work.instances[0].nodes = {NodeId(4)};
+    EXPECT_TRUE(drawnAsFused(one));
+    ChosenRegion swaps = one;
+    swaps.fusions = {"rms_norm"};
+    EXPECT_FALSE(drawnAsFused(swaps));
+    ChosenRegion module = one;
+    module.nodes.clear();
+    EXPECT_FALSE(drawnAsFused(module));
+    ChosenRegion other = one;
+    other.other_sizes = "The step ran it at other sizes";
+    EXPECT_FALSE(drawnAsFused(other));
+    ChosenRegion layers = one;
+    layers.work.instances.push_back(one.work.instances[0]);
+    EXPECT_FALSE(drawnAsFused(layers)) << "the same nodes twice: runs whose kernels are not told apart";
+    layers.work.instances[1].nodes = {NodeId(9)};
+    EXPECT_TRUE(drawnAsFused(layers));
 }
 
 } // namespace

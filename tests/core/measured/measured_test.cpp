@@ -212,6 +212,22 @@ TEST(Measured, WhatDoesNotOverrideThePrediction) {
     }
 }
 
+TEST(Measured, AResultThatIsGoodForMoreStays) {
+    const Analysis a = analysis();
+    const FuseResult saving = measured(a, 0, {comparison("forward", 90, 20)}).result;
+    FuseResult busy = saving, other = saving, cpu = saving, nothing = saving;
+    busy.busy = true;
+    other.device = "NVIDIA A100-SXM4-80GB";
+    cpu.on_gpu = false;
+    cpu.device = "CPU (reference kernels)";
+    nothing.directions[0].has_fused = false;
+    const std::vector<FuseResult> worst_last{saving, busy, other, cpu, nothing};
+    for (std::size_t earlier = 0; earlier < worst_last.size(); ++earlier)
+        for (std::size_t later = 0; later < worst_last.size(); ++later)
+            EXPECT_EQ(takesThePlaceOf(a, worst_last[earlier], worst_last[later]), later <= earlier)
+                << earlier << ' ' << later;
+}
+
 TEST(Measured, ALaterResultTakesThePlaceOfAnEarlierOne) {
     const Analysis a = analysis();
     MeasuredSet set;
@@ -267,6 +283,40 @@ TEST(Moves, FromTheRegionAsRunToItsFusedForm) {
     set.set(measured(a, 0, {comparison("forward", 90, 20)}));
     EXPECT_DOUBLE_EQ(rooflineMoves(a, set)[0].ai_fused, 2);       // 160 over 80
     EXPECT_DOUBLE_EQ(rooflineMoves(a, set)[0].flops_fused, 8e12); // 160e6 in 20 us
+}
+
+TEST(Moves, ARegionOfTheUsersOwnMovesByItsForward) {
+    Analysis a = analysis();
+    a.kernel_costs.resize(8);
+    a.kernel_costs[6].flops = 100e6;
+    a.kernel_costs[6].bytes_read = 150e6;
+    a.kernel_costs[7].flops = 20e6;
+    a.kernel_costs[7].bytes_written = 90e6;
+    auto region = std::make_shared<ChosenRegion>();
+    region->id = "nodes.1";
+    region->title = "silu, mul";
+    region->nodes = {"silu", "mul"};
+    region->work.id = region->id;
+    Instance i;
+    i.forward = {KernelId(6), KernelId(7)};
+    i.forward_ns = 60'000;
+    i.backward_ns = 90'000;
+    i.fused.flops = 120e6;
+    i.fused.bytes_read = 60e6;
+    region->work.instances = {i};
+    MeasuredResult result = measured(a, 0, {comparison("forward", 60, 20), comparison("backward", 90, 30)});
+    result.finding = region->id;
+    result.instance_class = instanceClasses(a, region->work)[0].name;
+    MeasuredSet set;
+    set.set(result);
+    const std::vector<RooflineMove> moves = rooflineMoves(a, set, std::vector<ChosenPtr>{region});
+    ASSERT_EQ(moves.size(), 1u);
+    EXPECT_DOUBLE_EQ(moves[0].ai_now, 0.5);       // 120e6 over 240e6
+    EXPECT_DOUBLE_EQ(moves[0].flops_now, 2e12);   // in 60 us
+    EXPECT_DOUBLE_EQ(moves[0].ai_fused, 2);       // 120e6 over 60e6
+    EXPECT_DOUBLE_EQ(moves[0].flops_fused, 6e12); // in 20 us
+    EXPECT_EQ(pickOfWork(moves[0]), (Pick{PickKind::Region, numberOf("nodes.1")}));
+    EXPECT_TRUE(rooflineMoves(a, set).empty());
 }
 
 } // namespace

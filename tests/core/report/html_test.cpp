@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -89,6 +91,96 @@ TEST(Html, MeasuredStandsBesideThePrediction) {
     EXPECT_TRUE(has(cpu, "Ran on the CPU"));
     EXPECT_FALSE(has(cpu, "<p><b>predicted"));
     EXPECT_EQ(bodyProblem(cpu), "");
+}
+
+// Two of the kernels that no finding has, as one region; a hostile title stays text.
+ChosenPtr regionOf(const Analysis& a) {
+    auto region = std::make_shared<ChosenRegion>();
+    region->id = "nodes.00000001";
+    region->title = "mul <script>";
+    region->module = "model.layers.0";
+    region->nodes = {"mul", "add"};
+    region->limit_ns = 10'000;
+    region->has_form = true;
+    region->work.id = region->id;
+    Instance one;
+    for (std::size_t k = 0; k < a.trace->kernels.size() && one.forward.size() < 2; ++k) {
+        const bool taken = std::any_of(a.findings.begin(), a.findings.end(), [&](const Finding& f) {
+            return std::any_of(f.instances.begin(), f.instances.end(), [&](const Instance& i) {
+                const auto has = [&](const auto& list) {
+                    return std::find(list.begin(), list.end(), KernelId(k)) != list.end();
+                };
+                return has(i.forward) || has(i.backward);
+            });
+        });
+        const SliceId slice = a.trace->kernels.slice[k];
+        if (taken || a.trace->slices.step[slice.index()] != a.step) continue;
+        one.forward.emplace_back(k);
+        one.forward_ns += static_cast<double>(a.trace->slices.dur[slice.index()]);
+    }
+    region->work.time_ns = one.forward_ns;
+    region->work.instances = {one};
+    return region;
+}
+
+MeasuredSet measuredOf(const Analysis& a, const ChosenRegion& region, bool gpu) {
+    MeasuredResult m = measuredOf(a, gpu).results().begin()->second;
+    m.finding = region.id;
+    m.instance_class = instanceClasses(a, region.work).front().name;
+    const double us = region.work.instances[0].forward_ns / 1000;
+    m.result.directions[0].baseline.us = {us, us, us};
+    m.result.directions[0].fused.us = {us / 4, us / 4, us / 4};
+    MeasuredSet set;
+    set.set(m);
+    return set;
+}
+
+TEST(Html, RegionsOfTheUsersOwnHaveASection) {
+    const Analysis a = testing::syntheticAnalysisValue();
+    const ChosenPtr region = regionOf(a);
+    ASSERT_EQ(region->work.instances[0].forward.size(), 2u);
+    const std::vector<ChosenPtr> mine{region};
+    const std::string page = analysisHtml(a, layeredLayout, measuredOf(a, *region, true), mine);
+    EXPECT_EQ(bodyProblem(page), "");
+    EXPECT_TRUE(has(page, "id=\"regions\""));
+    EXPECT_TRUE(has(page, "href=\"#regions\""));
+    EXPECT_TRUE(has(page, "mul &lt;script&gt;"));
+    EXPECT_TRUE(has(page, "2 nodes of model.layers.0, once per step"));
+    EXPECT_TRUE(has(page, "Counted in the step, beside the plan."));
+    EXPECT_TRUE(has(page, "Limit of any fused kernel: 10.0 µs forward"));
+    EXPECT_FALSE(has(page, "<p><b>predicted")); // nobody predicted it
+    EXPECT_TRUE(has(page, " and 1 region of yours"));
+    EXPECT_FALSE(has(analysisHtml(a, layeredLayout), "id=\"regions\""));
+    const std::string cpu = analysisHtml(a, layeredLayout, measuredOf(a, *region, false), mine);
+    EXPECT_TRUE(has(cpu, "Nothing of it counts in the step."));
+    EXPECT_FALSE(has(cpu, "The prediction stays."));
+    EXPECT_FALSE(has(cpu, "region of yours"));
+
+    const std::string json = analysisJson(a, measuredOf(a, *region, true), mine);
+    EXPECT_TRUE(has(json, "\"id\": \"nodes.00000001\""));
+    EXPECT_TRUE(has(json, "\"counts_in_step\": true"));
+    EXPECT_TRUE(has(json, "\"limit_us\": 10,"));
+    EXPECT_TRUE(has(json, "\"own_regions\": 1"));
+    EXPECT_TRUE(has(analysisJson(a), "\"regions\": []"));
+    const std::string md = analysisMarkdown(a, measuredOf(a, *region, true), mine);
+    EXPECT_TRUE(has(md, "## Your regions"));
+    EXPECT_TRUE(has(md, "| `nodes.00000001` "));
+    EXPECT_FALSE(has(md, "<script>"));
+}
+
+TEST(Html, TheMeasuredStepIsDrawn) {
+    const Analysis a = testing::syntheticAnalysisValue();
+    const std::vector<ChosenPtr> mine{regionOf(a)};
+    const MeasuredSet set = measuredOf(a, *mine[0], true);
+    const std::string plain = analysisHtml(a, layeredLayout), page = analysisHtml(a, layeredLayout, set, mine);
+    EXPECT_FALSE(has(plain, "Timeline of the step after fusing"));
+    EXPECT_TRUE(has(page, "Timeline of the step after fusing"));
+    EXPECT_TRUE(has(page, "measured so far: fused kernels are outlined in green"));
+    EXPECT_TRUE(has(page, "fused, as measured")); // the legend of the timeline
+    EXPECT_FALSE(has(plain, "fused, as measured"));
+    const std::string cpu = analysisHtml(a, layeredLayout, measuredOf(a, *mine[0], false), mine);
+    EXPECT_FALSE(has(cpu, "Timeline of the step after fusing"));
+    EXPECT_EQ(bodyProblem(page), "");
 }
 
 TEST(Html, HostileNamesStayText) {

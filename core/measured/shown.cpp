@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/measured/shown.h"
+
+#include "core/measured/chosen_gain.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fusescope {
+namespace {
+
+// wanted(instance): {shown, counts}
+template <class Wanted>
+void take(const FusedOf& work, const Finding& finding, const MeasuredFinding& measured, std::vector<ShownInstance>& out,
+          Wanted&& wanted) {
+    for (const MeasuredClass& c : measured.classes) {
+        if (c.result == nullptr || c.use != MeasuredUse::Saving) continue;
+        for (const std::uint32_t i : c.of.instances) {
+            const auto [shown, counts] = wanted(i);
+            if (!shown) continue;
+            ShownInstance one{work, &finding.instances[i], c.result, counts};
+            one.of.instance = i;
+            out.push_back(std::move(one));
+        }
+    }
+}
+
+} // namespace
+
+bool drawnAsFused(const ChosenRegion& region) {
+    const std::vector<Instance>& all = region.work.instances;
+    return !region.swapsIn() && region.other_sizes.empty() && !(all.size() > 1 && all[0].nodes == all[1].nodes);
+}
+
+FusedOf fusedOf(const ChosenPtr& region, std::uint32_t instance) {
+    std::string brief = region->title;
+    if (const std::string place = " of " + region->module; brief.ends_with(place))
+        brief.resize(brief.size() - place.size());
+    DrawnRegion drawn{region->title, std::move(brief), numberOf(region->id),
+                      std::shared_ptr<const Finding>(region, &region->work)};
+    return {0, instance, std::make_shared<const DrawnRegion>(std::move(drawn))};
+}
+
+std::vector<ShownInstance> shownInstances(const Analysis& analysis, const MeasuredSet& set,
+                                          const SelectionSets& selection, std::span<const ChosenPtr> regions) {
+    std::vector<ShownInstance> out;
+    if (set.empty()) return out;
+    const Plan plan = applyMeasured(analysis, set).plan;
+    for (std::size_t row = 0; row < analysis.findings.size(); ++row) {
+        const Finding& finding = analysis.findings[row];
+        const FusedOf work{static_cast<std::uint32_t>(row), 0, nullptr};
+        const PlanPart* part = planPartOf(plan, finding.id);
+        const bool picked = isPicked(selection, work);
+        if (part == nullptr && !picked) continue;
+        take(work, finding, applyMeasured(analysis, finding, set), out, [&](std::uint32_t i) {
+            const bool counts = part != nullptr &&
+                                std::find(part->instances.begin(), part->instances.end(), i) != part->instances.end();
+            return std::pair(counts || picked, counts);
+        });
+    }
+    for (std::size_t row = 0; row < regions.size(); ++row) {
+        if (!drawnAsFused(*regions[row])) continue;
+        const MeasuredFinding measured = applyMeasured(analysis, *regions[row], set);
+        if (!measured.any()) continue;
+        const FusedOf work = fusedOf(regions[row]);
+        const bool counts = countsBeside(analysis, plan, regions, row, measured);
+        if (!counts && !isPicked(selection, work)) continue;
+        take(work, regions[row]->work, measured, out, [&](std::uint32_t) { return std::pair(true, counts); });
+    }
+    return out;
+}
+
+} // namespace fusescope
