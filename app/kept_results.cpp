@@ -3,6 +3,7 @@
 
 #include "ui/base/paint.h"
 
+#include <QCoreApplication>
 #include <QCryptographicHash>
 #include <QDateTime>
 #include <QDir>
@@ -16,7 +17,8 @@ namespace {
 constexpr int kMostFiles = 50;
 
 void removeOldest(const QDir& folder) {
-    const QFileInfoList files = folder.entryInfoList({QStringLiteral("*.fusescope")}, QDir::Files, QDir::Time);
+    const QFileInfoList files =
+        folder.entryInfoList({QStringLiteral("*.fusescope"), QStringLiteral("*.part")}, QDir::Files, QDir::Time);
     for (qsizetype i = kMostFiles; i < files.size(); ++i) QFile::remove(files[i].filePath());
 }
 } // namespace
@@ -40,20 +42,24 @@ bool keepResults(const QString& path, const SessionFile& session) {
     const QDir folder = QFileInfo(path).dir();
     if (!folder.mkpath(QStringLiteral("."))) return false;
     // Not QSaveFile: it waits for the disk, and this runs between two frames. A rename is enough for a program's end.
-    const QString part = path + QStringLiteral(".part");
+    // Another window may write of the same files at the same time.
+    const QString part = path + QStringLiteral(".%1.part").arg(QCoreApplication::applicationPid());
     const QByteArray json = sessionJson(session);
     QFile file(part);
-    if (!file.open(QIODevice::WriteOnly) || file.write(json) != json.size()) return false;
+    bool kept = file.open(QIODevice::WriteOnly) && file.write(json) == json.size() && file.flush();
     file.close();
-    if (std::rename(QFile::encodeName(part).constData(), QFile::encodeName(path).constData()) != 0) return false;
+    kept = kept && std::rename(QFile::encodeName(part).constData(), QFile::encodeName(path).constData()) == 0;
+    if (!kept) {
+        QFile::remove(part);
+        return false;
+    }
     removeOldest(folder);
     return true;
 }
 
 std::optional<SessionFile> keptResults(const QString& path) {
-    QFile file(path);
-    if (path.isEmpty() || !file.open(QIODevice::ReadOnly)) return std::nullopt;
-    Result<SessionFile> session = sessionFromJson(file.readAll(), path);
+    if (path.isEmpty()) return std::nullopt;
+    Result<SessionFile> session = readSessionFile(path);
     if (!session || session->measured.empty()) return std::nullopt;
     return std::move(*session);
 }

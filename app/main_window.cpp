@@ -83,6 +83,7 @@ MainWindow::MainWindow(bool remember, QWidget* parent)
         if (fraction >= 0) w_->progress->setValue(static_cast<int>(fraction * kSteps));
     });
     connect(loader_, &Loader::stopped, this, [this] {
+        pending_session_.reset(); // nothing came of its inputs, if it is there still
         for (QWidget* widget :
              {static_cast<QWidget*>(w_->stage), static_cast<QWidget*>(w_->progress), static_cast<QWidget*>(w_->cancel)})
             widget->hide();

@@ -7,6 +7,7 @@
 
 #include <QMainWindow>
 #include <QStringList>
+#include <QTimer>
 
 #include <map>
 #include <memory>
@@ -94,6 +95,7 @@ private:
     void showProblems();
     void chooseFiles();
     void reanalyse();
+    void forgetOpening();
     void showAnalysis(const AnalysisPtr& analysis);
     void present(const AnalysisPtr& analysis);
     void updateBusy();
@@ -131,8 +133,10 @@ private:
     std::map<QString, std::string> bytes_of_name_;
     std::unique_ptr<SessionFile> pending_session_; // while its inputs are read
     bool reading_session_ = false;
+    int openings_ = 0; // of files and sessions: what was read for an earlier one is not wanted any more
+    QTimer keep_soon_;
     QString kept_folder_, kept_path_; // the latter of the inputs that are shown
-    QStringList opening_; // for the recent files, once they proved usable
+    QStringList opening_;             // for the recent files, once they proved usable
 };
 
 } // namespace fusescope

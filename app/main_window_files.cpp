@@ -70,7 +70,7 @@ void MainWindow::open(const QStringList& paths) {
         return;
     }
     banner_->clear();
-    pending_session_.reset();
+    forgetOpening();
     opening_ = paths;
     std::vector<std::string> names;
     for (const QString& path : paths) {
@@ -81,8 +81,16 @@ void MainWindow::open(const QStringList& paths) {
                    session_->analysis());
 }
 
+// What was on its way to the window gives way to what is wanted now.
+void MainWindow::forgetOpening() {
+    ++openings_;
+    reading_session_ = false;
+    pending_session_.reset();
+}
+
 void MainWindow::reanalyse() {
     if (!session_->analysis()) return;
+    forgetOpening();
     loader_->start(
         {}, {w_->device->currentData().toString().toStdString(), w_->step->currentData().toString().toStdString()},
         session_->analysis());
@@ -124,6 +132,7 @@ void MainWindow::present(const AnalysisPtr& analysis) {
 }
 
 void MainWindow::closeFiles() {
+    forgetOpening();
     loader_->cancel();
     banner_->clear();
     present(nullptr);

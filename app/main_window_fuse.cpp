@@ -45,6 +45,9 @@ void MainWindow::buildFuse() {
     connect(session_, &Session::measuredChanged, this, &MainWindow::updateHeadline);
     connect(session_, &Session::regionsChanged, this, &MainWindow::updateHeadline);
     connect(session_, &Session::measuredChanged, this, &MainWindow::keepMeasured);
+    keep_soon_.setSingleShot(true); // many regions come at once
+    connect(session_, &Session::regionsChanged, &keep_soon_, qOverload<>(&QTimer::start));
+    connect(&keep_soon_, &QTimer::timeout, this, &MainWindow::keepMeasured);
     updateFuse();
 }
 

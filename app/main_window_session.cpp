@@ -6,6 +6,7 @@
 #include "app/kept_results.h"
 #include "app/loader.h"
 #include "app/session_file.h"
+#include "core/cost/device.h"
 #include "ui/base/paint.h"
 #include "ui/base/session.h"
 #include "ui/fuse/fuse_queue.h"
@@ -25,22 +26,24 @@ QString pattern() { return MainWindow::tr("FuseScope sessions (*.fusescope)"); }
 struct Opened { // what a worker found
     SessionFile session;
     QStringList paths, missing, changed;
-    QString problem; // not "": it is no session
+    QString problem;   // not "": it is no session
+    QString no_device; // not "": why its GPU is not used
 };
 
 Opened readSession(const QString& path) {
     Opened out;
-    QFile file(path);
-    if (!file.open(QIODevice::ReadOnly)) {
-        out.problem = MainWindow::tr("%1: expected a session, found %2").arg(path, file.errorString());
-        return out;
-    }
-    Result<SessionFile> session = sessionFromJson(file.readAll(), path);
+    Result<SessionFile> session = readSessionFile(path);
     if (!session) {
         out.problem = text(session.error().message());
         return out;
     }
     out.session = std::move(*session);
+    // Else it would stay chosen, and nothing could be opened any more.
+    if (const std::string device = out.session.device.toStdString(); !device.empty())
+        if (const Result<DeviceSpec> known = deviceByName(device); !known) {
+            out.no_device = text(known.error().message());
+            out.session.device.clear();
+        }
     for (const SessionInput& input : out.session.inputs) {
         const QString found = foundInput(input, path);
         if (found.isEmpty()) {
@@ -80,6 +83,7 @@ SessionFile MainWindow::sessionNow() const {
     session.window_state = saveState();
     session.measured = session_->measured();
     for (const ChosenPtr& region : session_->regions()) session.regions.push_back(*region);
+    for (ChosenRegion& region : fuse_->awaited()) session.regions.push_back(std::move(region));
     if (const Pick pick = session_->selection().pick; pick.kind == PickKind::Region)
         for (const ChosenPtr& region : session_->regions())
             if (numberOf(region->id) == pick.id) session.selection = QLatin1String("region:") + text(region->id);
@@ -123,11 +127,13 @@ void MainWindow::openSession(const QString& path) {
     banner_->clear();
     statusBar()->showMessage(tr("Opening %1").arg(path));
     reading_session_ = true;
-    w_->writers.emplace_back([this, path] {
+    pending_session_.reset();
+    w_->writers.emplace_back([this, path, opening = ++openings_] {
         auto opened = std::make_shared<Opened>(readSession(path));
         QMetaObject::invokeMethod(
             this,
-            [this, opened] {
+            [this, opened, opening] {
+                if (opening != openings_) return;
                 statusBar()->clearMessage();
                 reading_session_ = false;
                 if (!opened->problem.isEmpty()) {
@@ -138,6 +144,9 @@ void MainWindow::openSession(const QString& path) {
                     banner_->show(Banner::Tone::Error,
                                   tr("%1: expected an input of the session there or beside it, found none").arg(file));
                 if (opened->paths.isEmpty()) return;
+                if (!opened->no_device.isEmpty())
+                    banner_->show(Banner::Tone::Note,
+                                  tr("%1. The session is shown for the GPU of the trace.").arg(opened->no_device));
                 for (const QString& file : opened->changed)
                     banner_->show(Banner::Tone::Note,
                                   tr("%1 is not the file that the session was saved with: what was measured then is "
@@ -195,8 +204,8 @@ void MainWindow::showKept() {
     std::optional<SessionFile> kept = keptResults(kept_path_);
     if (!kept) return;
     const std::size_t count = kept->measured.results().size();
-    session_->setMeasured(std::move(kept->measured));
     if (!kept->regions.empty()) fuse_->restoreRegions(std::move(kept->regions));
+    session_->setMeasured(std::move(kept->measured)); // is kept at once, with the regions
     banner_->show(Banner::Tone::Note,
                   count == 1 ? tr("A result that was measured earlier with these files is shown.")
                              : tr("%1 results that were measured earlier with these files are shown.").arg(count),

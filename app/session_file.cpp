@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/session_file.h"
 
+#include "core/base/input_file.h"
 #include "core/measured/measured_json.h"
 #include "ui/base/paint.h"
 
@@ -11,6 +12,7 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
+#include <QSet>
 
 namespace fusescope {
 namespace {
@@ -75,6 +77,17 @@ Result<SessionFile> sessionFromJson(const QByteArray& json, const QString& where
     return session;
 }
 
+Result<SessionFile> readSessionFile(const QString& path) {
+    constexpr auto kExpected = "a FuseScope session";
+    const Result<InputFile> file = InputFile::open(QFile::encodeName(path).toStdString(), kExpected);
+    if (!file) return file.error();
+    if (file->size() > kMostBytes)
+        return Error{ErrorCode::WrongFormat, kExpected, "a file of more than 64 MB", path.toStdString()};
+    QByteArray json(static_cast<qsizetype>(file->size()), '\0');
+    json.truncate(static_cast<qsizetype>(file->readAt(0, {json.data(), static_cast<std::size_t>(json.size())})));
+    return sessionFromJson(json, path);
+}
+
 QByteArray sha256Of(const QString& path) {
     QFile file(path);
     QCryptographicHash hash(QCryptographicHash::Sha256);
@@ -108,7 +121,8 @@ Pick pickOf(const Analysis& a, const QString& what) {
 std::vector<NodeId> nodesOf(const Analysis& analysis, const QString& text) {
     std::vector<NodeId> nodes;
     if (!analysis.graph || !text.startsWith(QLatin1String("nodes:"))) return nodes;
-    const QStringList names = text.mid(6).split(QLatin1Char(','));
+    const QStringList listed = text.mid(6).split(QLatin1Char(','));
+    const QSet<QString> names(listed.begin(), listed.end());
     for (std::size_t n = 0; n < analysis.graph->ops.nodes.size(); ++n)
         if (names.contains(fusescope::text(analysis.graph->ops.name(NodeId(n))))) nodes.emplace_back(n);
     return nodes;

@@ -31,6 +31,8 @@ struct SessionFile {
 
 [[nodiscard]] QByteArray sessionJson(const SessionFile& session);
 [[nodiscard]] Result<SessionFile> sessionFromJson(const QByteArray& json, const QString& where);
+// Pipes, folders and what is too long for a session are errors, too.
+[[nodiscard]] Result<SessionFile> readSessionFile(const QString& path);
 // Of a file's content, hex; empty: it cannot be read. Reads all of it: not for the GUI thread.
 [[nodiscard]] QByteArray sha256Of(const QString& path);
 // Where an input is now: at its path, else beside the session's file. "" when at neither.

@@ -74,7 +74,13 @@ int run(int argc, char** argv) {
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
     fuse->add_option("--time-limit", fuse_args.time_limit_s, "Seconds that one region may take")
-        ->check(CLI::Range(1.0, 3600.0))
+        ->check(CLI::Validator(
+            [](std::string& text) { // CLI::Range lets NaN through
+                double seconds = 0;
+                const bool good = CLI::detail::lexical_cast(text, seconds) && seconds >= 1 && seconds <= 3600;
+                return good ? std::string() : "Value " + text + " not in range 1 to 3600";
+            },
+            "FLOAT in [1 - 3600]"))
         ->capture_default_str();
     fuse->add_option("--json", fuse_args.json, "Write the measurements as JSON; - is standard output");
 

@@ -121,13 +121,22 @@ void writeSpread(JsonWriter& json, const char* key, const Spread& spread) {
     json.member("p90", spread.p90).endObject();
 }
 
+// A run may take an hour; what says much more is no time, and would not fit the nanoseconds of a timeline.
+constexpr double kMostUs = 1e12;
+
+// Whatever is run takes time: without it there is nothing to compare.
+bool takesTime(Reader& reader, const char* key, const Measured& one) {
+    const Reader::At at(reader, key);
+    return one.us.median > 0 || reader.fail("a time of more than zero", "none");
+}
+
 bool readSpread(Reader& reader, Element object, const char* key, Spread& out) {
     const Reader::At at(reader, key);
     const auto value = Reader::find(object, key);
     if (!value) return !reader.failed();
     if (!value->is_object()) return reader.fail("median, p10 and p90", json::describe(*value));
-    return reader.amount(*value, "median", out.median) && reader.amount(*value, "p10", out.p10) &&
-           reader.amount(*value, "p90", out.p90);
+    return reader.amount(*value, "median", out.median, kMostUs) && reader.amount(*value, "p10", out.p10, kMostUs) &&
+           reader.amount(*value, "p90", out.p90, kMostUs);
 }
 
 void writeMeasured(JsonWriter& json, const char* key, const Measured& one) {
@@ -205,7 +214,9 @@ bool readFuseResult(Reader& reader, Element object, FuseResult& out) {
                                   reader.text(item, "direction", one.direction, kMaxName) &&
                                   reader.text(item, "fused_name", one.fused_name, kMaxName) &&
                                   readMeasured(reader, item, "baseline", one.baseline) &&
-                                  readMeasured(reader, item, "fused", one.fused);
+                                  readMeasured(reader, item, "fused", one.fused) &&
+                                  takesTime(reader, "baseline", one.baseline) &&
+                                  (!one.has_fused || takesTime(reader, "fused", one.fused));
                        }) &&
            reader.text(object, "fp64_note", out.fp64_note, kMaxText) && reader.amount(object, "seconds", out.seconds);
 }

@@ -137,10 +137,10 @@ public:
         const auto value = find(object, key);
         return value ? text(*value, out, most) : !failed();
     }
-    bool amount(Element object, const char* key, double& out) { // finite, not negative
+    bool amount(Element object, const char* key, double& out, double most = 1e300) { // finite, not negative
         const At at(*this, key);
         const auto value = find(object, key);
-        return value ? number(*value, out, 0, 1e300) : !failed();
+        return value ? number(*value, out, 0, most) : !failed();
     }
     bool number(Element object, const char* key, double& out) {
         const At at(*this, key);

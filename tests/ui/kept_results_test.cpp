@@ -7,6 +7,11 @@
 #include <QPushButton>
 #include <QTemporaryDir>
 
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <csignal>
+
 namespace fusescope {
 namespace {
 
@@ -29,6 +34,38 @@ MeasuredSet oneResult(const Analysis& analysis) {
     set.set(m);
     return set;
 }
+
+SessionFile oneSession() {
+    SessionFile session;
+    session.inputs.append({QStringLiteral("/a"), {}});
+    MeasuredResult m;
+    m.finding = "rms_norm";
+    m.instance_class = "x";
+    m.result.device = "GPU";
+    session.measured.set(m);
+    return session;
+}
+
+// While it lives no file of this program can grow, as where the disk is full.
+class FullDisk {
+public:
+    FullDisk() {
+        getrlimit(RLIMIT_FSIZE, &before_);
+        handler_ = std::signal(SIGXFSZ, SIG_IGN);
+        const rlimit none{0, before_.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &none);
+    }
+    ~FullDisk() {
+        setrlimit(RLIMIT_FSIZE, &before_);
+        std::signal(SIGXFSZ, handler_);
+    }
+    FullDisk(const FullDisk&) = delete;
+    FullDisk& operator=(const FullDisk&) = delete;
+
+private:
+    rlimit before_{};
+    void (*handler_)(int) = nullptr;
+};
 
 QStringList filesIn(const QString& folder) { return QDir(folder).entryList(QDir::Files); }
 
@@ -127,22 +164,51 @@ private Q_SLOTS:
         QCOMPARE(other->session().measured().results().size(), std::size_t{1}); // still shown
     }
 
+    void twoWindowsWriteApart() {
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("kept/a.fusescope"));
+        // As another window would that is in the middle of its writing.
+        QVERIFY(QDir().mkpath(QFileInfo(path).path()) && QDir().mkpath(path + QStringLiteral(".part")));
+        SessionFile session = oneSession();
+        QVERIFY(keepResults(path, session));
+        QVERIFY(keptResults(path).has_value());
+    }
+
+    void aFullDiskLeavesWhatIsThere() {
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("a.fusescope"));
+        SessionFile session = oneSession();
+        QVERIFY(keepResults(path, session));
+        {
+            const FullDisk full;
+            session.selection = QStringLiteral("finding:later");
+            QVERIFY(!keepResults(path, session));
+        }
+        QVERIFY(keptResults(path).has_value());
+        QCOMPARE(filesIn(folder.path()).size(), 1);
+    }
+
+    void whatIsNoFileOfResultsIsLeftAlone() {
+        const QTemporaryDir folder;
+        const QString pipe = folder.filePath(QStringLiteral("pipe.fusescope"));
+        QCOMPARE(mkfifo(QFile::encodeName(pipe).constData(), 0600), 0);
+        QVERIFY(!keptResults(pipe)); // without waiting for somebody who writes
+        QVERIFY(!keptResults(folder.path()));
+        QFile large(folder.filePath(QStringLiteral("large.fusescope")));
+        QVERIFY(large.open(QIODevice::WriteOnly) && large.resize(qint64{1} << 40)); // takes no room on the disk
+        QVERIFY(!keptResults(large.fileName()));
+    }
+
     void theOldestOfManyGo() {
         const QTemporaryDir folder;
-        SessionFile session;
-        session.inputs.append({QStringLiteral("/a"), {}});
-        MeasuredResult m;
-        m.finding = "rms_norm";
-        m.instance_class = "x";
-        m.result.device = "GPU";
-        session.measured.set(m);
+        const SessionFile session = oneSession();
         for (int i = 0; i < 60; ++i) {
             const QString path = folder.filePath(QStringLiteral("%1.fusescope").arg(i));
             QVERIFY(keepResults(path, session));
             QFile file(path);
             QVERIFY(file.open(QIODevice::ReadWrite));
-            QVERIFY(file.setFileTime(QDateTime::fromSecsSinceEpoch(1'000'000'000 + i),
-                                     QFileDevice::FileModificationTime));
+            QVERIFY(
+                file.setFileTime(QDateTime::fromSecsSinceEpoch(1'000'000'000 + i), QFileDevice::FileModificationTime));
         }
         const QStringList left = filesIn(folder.path());
         QVERIFY(left.size() <= 51);

@@ -4,6 +4,7 @@
 #include "tests/ui/played_runner.h"
 #include "tests/ui/window_harness.h"
 
+#include "app/kept_results.h"
 #include "core/measured/after.h"
 #include "core/measured/chosen_gain.h"
 #include "ui/base/paint.h"
@@ -331,9 +332,11 @@ private Q_SLOTS:
         MainWindow other(false);
         other.resize(1600, 1000);
         other.show();
+        const QSignalSpy followed(&other.session(), &Session::regionsChanged);
         QVERIFY(openAndSettle(other, {path}));
         QVERIFY(QTest::qWaitFor([&] { return !other.fuseQueue().choosing(); }, kLoadMs));
         QCOMPARE(other.session().regions().size(), std::size_t{2});
+        QCOMPARE(followed.count(), 1); // all views follow each time: a thousand regions would stop the window
         for (std::size_t i = 0; i < 2; ++i) {
             QCOMPARE(other.session().regions()[i]->id, session().regions()[i]->id);
             QCOMPARE(other.session().regions()[i]->note, session().regions()[i]->note);
@@ -390,6 +393,48 @@ private Q_SLOTS:
         QVERIFY(QTest::qWaitFor([&] { return second->session().regions().size() == 1; }, kLoadMs));
         const auto* model = second->findings().findChild<FindingModel*>();
         QVERIFY(model->measured(model->rowCount() - 1) != nullptr);
+        // Before the region is made again: what ends then has it for the next one, and another step is one that has it.
+        second = std::make_unique<MainWindow>(false);
+        second->keepResultsIn(folder.path());
+        second->show();
+        std::size_t regions = 1, kept = 0;
+        connect(&second->loader(), &Loader::finished, second.get(), [&](const AnalysisPtr& analysis) {
+            regions = second->session().regions().size();
+            if (const auto file = keptResults(keptResultsPath(folder.path(), analysis->files)))
+                kept = file->regions.size();
+            second->session().setAnalysis(std::make_shared<Analysis>(*analysis));
+        });
+        QVERIFY(openAndSettle(*second, {sampleTrace(), sampleGraph()}));
+        QCOMPARE(regions, std::size_t{0});
+        QCOMPARE(kept, std::size_t{1});
+        QVERIFY(QTest::qWaitFor([&] { return second->session().regions().size() == 1; }, kLoadMs));
+    }
+
+    void undoBringsBackWhatIsOfThisStep() {
+        session().wantRegion({nodes({"mul_12", "add_8", "softmax"}), {}, {}});
+        QVERIFY(chosen());
+        played_->answer(2000, 600);
+        queue().removeRegion(analysis().findings.size());
+        session().setMeasured(some()); // else there is nothing to undo with another step
+        const AnalysisPtr now = session().analysis();
+        session().setAnalysis(std::make_shared<Analysis>(*now));
+        queue().undoStack()->undo();
+        QVERIFY(QTest::qWaitFor([&] { return queue().prepared() && !queue().choosing(); }, kLoadMs));
+        QCOMPARE(session().regions().size(), std::size_t{1});
+        queue().fuse(analysis().findings.size()); // made of this step, it can be measured
+        QCOMPARE(played_->asked.size(), std::size_t{2});
+    }
+
+    // The nodes of a region are numbers in one graph; a file may hold another by now.
+    void filesThatAreReadAgainBeginWithout() {
+        session().wantRegion({nodes({"mul_12", "add_8", "softmax"}), {}, {}});
+        QVERIFY(chosen());
+        played_->answer(2000, 600);
+        QVERIFY(openAndSettle(*window_, {sampleTrace(), sampleGraph()}));
+        QVERIFY(session().regions().empty());
+        QVERIFY(session().measured().empty());
+        QVERIFY(!queue().undoStack()->canUndo());
+        QVERIFY(QTest::qWaitFor([&] { return queue().prepared(); }, kLoadMs));
     }
 
     void aTraceAloneSaysWhatIsMissing() {
@@ -417,6 +462,13 @@ private:
         return findings()->findChild<FuseBar*>()->findChild<QPushButton*>(QStringLiteral("fuseThis"));
     }
     QString detail() { return findings()->findChild<QTextBrowser*>()->toPlainText(); }
+    MeasuredSet some() {
+        MeasuredResult one;
+        one.finding = "of another";
+        MeasuredSet set;
+        set.set(one);
+        return set;
+    }
     bool chosen() {
         return QTest::qWaitFor([&] { return !queue().choosing(); }, kLoadMs);
     }

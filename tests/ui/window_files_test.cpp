@@ -2,12 +2,34 @@
 // Opening: samples, halves of them, broken files, dropping, cancelling; the window answers meanwhile.
 #include "tests/ui/window_harness.h"
 
+#include "app/session_file.h"
+
 #include <QDragEnterEvent>
 #include <QDropEvent>
 #include <QMimeData>
 #include <QUrl>
 
+#include <sys/stat.h>
+
 namespace fusescope {
+
+namespace {
+
+// With one result.
+void writeSession(const QString& path, const QString& input, const QString& device) {
+    SessionFile session;
+    session.inputs.append({input, sha256Of(input)});
+    session.device = device;
+    MeasuredResult one;
+    one.finding = "rms_norm";
+    one.instance_class = "x";
+    session.measured.set(one);
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write(sessionJson(session));
+}
+
+} // namespace
 
 class WindowFilesTest : public QObject {
     Q_OBJECT
@@ -41,6 +63,61 @@ private Q_SLOTS:
         QVERIFY(!a->findings.empty());
         QVERIFY(window_->banner().sentences().isEmpty());
         QVERIFY2(heart.longestMs() < 250, "something slow runs in the GUI thread");
+    }
+
+    // Bytes that no file has: a session that waits for its writer would keep the window from closing.
+    void aSessionThatIsAPipeIsSaid() {
+        const QTemporaryDir folder;
+        const QString pipe = folder.filePath(QStringLiteral("pipe.fusescope"));
+        QCOMPARE(mkfifo(QFile::encodeName(pipe).constData(), 0600), 0);
+        QVERIFY(openAndSettle(*window_, {pipe}));
+        QCOMPARE(window_->banner().sentences().size(), 1);
+        QVERIFY(window_->banner().sentences().front().contains(QLatin1String("pipe")));
+    }
+
+    void aSessionOfFilesThatFailIsForgotten() {
+        QVERIFY(openAndSettle(*window_, {sampleGraph()}));
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("a.fusescope"));
+        writeSession(path, badFile("not-zip.pt2"), {});
+        QVERIFY(openAndSettle(*window_, {path}));
+        QVERIFY(!window_->banner().sentences().isEmpty());
+        const AnalysisPtr before = window_->session().analysis();
+        QVERIFY(before != nullptr);
+        window_->loader().start({}, {"H100 SXM", "last"}, before); // another device for what is shown
+        QVERIFY(
+            QTest::qWaitFor([&] { return window_->settled() && window_->session().analysis() != before; }, kLoadMs));
+        QVERIFY(window_->session().measured().empty()); // the session's are of other files
+    }
+
+    void whatIsOpenedLastIsShown() {
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("a.fusescope"));
+        writeSession(path, sampleTrace(), {});
+        window_->open({path});
+        QVERIFY(openAndSettle(*window_, {sampleGraph()}));
+        QTest::qWait(300); // the session is read by now
+        QVERIFY(QTest::qWaitFor([&] { return window_->settled(); }, kLoadMs));
+        const AnalysisPtr a = window_->session().analysis();
+        QVERIFY(a && a->graph && !a->trace);
+        window_->open({path});
+        window_->closeFiles();
+        QTest::qWait(300);
+        QVERIFY(QTest::qWaitFor([&] { return window_->settled(); }, kLoadMs));
+        QVERIFY(window_->session().analysis() == nullptr);
+    }
+
+    void aSessionForAGpuThatNobodyKnows() {
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("a.fusescope"));
+        writeSession(path, sampleGraph(), QStringLiteral("Voodoo 2"));
+        QVERIFY(openAndSettle(*window_, {path}));
+        QVERIFY(window_->session().analysis() != nullptr);
+        QCOMPARE(window_->banner().sentences().size(), 1);
+        QVERIFY(window_->banner().sentences().front().contains(QLatin1String("'Voodoo 2'")));
+        QVERIFY(openAndSettle(*window_, {sampleTrace()})); // and what is opened next opens
+        QVERIFY(window_->session().analysis()->trace != nullptr);
+        QVERIFY(window_->banner().sentences().isEmpty());
     }
 
     void anotherStepAndDeviceKeepTheFiles() {

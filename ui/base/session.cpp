@@ -10,13 +10,17 @@ namespace {
 constexpr std::size_t kMaxHistory = 200, kMostNodeSets = 10'000;
 }
 
+bool sameReading(const AnalysisPtr& a, const AnalysisPtr& b) {
+    return a && b && a->files == b->files && a->trace == b->trace && a->graph == b->graph;
+}
+
 Session::Session(QObject* parent) : QObject(parent) {}
 
 void Session::setAnalysis(AnalysisPtr analysis) {
-    const bool same_files = analysis_ && analysis && analysis_->files == analysis->files;
-    const bool forget = !same_files && !measured_.empty();
+    const bool same = sameReading(analysis_, analysis);
+    const bool forget = !same && !measured_.empty();
     if (forget) measured_.clear();
-    if (!same_files) regions_.clear();
+    if (!same) regions_.clear();
     analysis_ = std::move(analysis);
     measured_plan_.reset();
     history_.assign(1, Pick{});
@@ -40,13 +44,16 @@ const MeasuredPlan& Session::measuredPlan() const {
     return *measured_plan_;
 }
 
-void Session::addRegion(ChosenPtr region) {
-    const auto same =
-        std::find_if(regions_.begin(), regions_.end(), [&](const ChosenPtr& one) { return one->id == region->id; });
-    if (same != regions_.end())
-        *same = std::move(region);
-    else
-        regions_.push_back(std::move(region));
+void Session::addRegions(std::vector<ChosenPtr> regions) {
+    if (regions.empty()) return;
+    for (ChosenPtr& region : regions) {
+        const auto same =
+            std::find_if(regions_.begin(), regions_.end(), [&](const ChosenPtr& one) { return one->id == region->id; });
+        if (same != regions_.end())
+            *same = std::move(region);
+        else
+            regions_.push_back(std::move(region));
+    }
     measured_plan_.reset();
     Q_EMIT regionsChanged();
 }

@@ -20,6 +20,10 @@
 
 namespace fusescope {
 
+// Whether both are of the same reading of the same files, at whatever step and for whatever device: a file that was
+// opened once more may hold something else by now.
+[[nodiscard]] bool sameReading(const AnalysisPtr& a, const AnalysisPtr& b);
+
 class Session : public QObject {
     Q_OBJECT
 public:
@@ -30,7 +34,7 @@ public:
     [[nodiscard]] const SelectionSets& selection() const { return selection_; }
     [[nodiscard]] Theme theme() const { return theme_; }
 
-    // What runners measured of the files; another step or device of the same files keeps it.
+    // What runners measured of the files; another step or device of the same reading keeps it.
     [[nodiscard]] const MeasuredSet& measured() const { return measured_; }
     // The analysis' plan with it and with regions(); reckoned once. Empty without an analysis.
     [[nodiscard]] const MeasuredPlan& measuredPlan() const;
@@ -38,7 +42,7 @@ public:
     // What the user chose to run beyond the findings. Files that are opened anew begin without; whoever makes regions
     // brings them to another step of the same files.
     [[nodiscard]] const std::vector<ChosenPtr>& regions() const { return regions_; }
-    void addRegion(ChosenPtr region); // in the place of one of that id, else last
+    void addRegions(std::vector<ChosenPtr> regions); // each in the place of one of that id, else last
     void removeRegion(const std::string& id);
     // Rows of whatever can be measured: findings, then regions.
     [[nodiscard]] std::size_t workRows() const;

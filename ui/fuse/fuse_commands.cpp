@@ -32,8 +32,8 @@ ClearResults::ClearResults(Session* session) : session_(session), before_(sessio
     setText(FuseQueue::tr("clear measured results"));
 }
 
-RemoveRegion::RemoveRegion(Session* session, ChosenPtr region)
-    : session_(session), region_(std::move(region)), before_(session->measured()), after_(before_) {
+RemoveRegion::RemoveRegion(FuseQueue* queue, Session* session, ChosenPtr region)
+    : queue_(queue), session_(session), region_(std::move(region)), before_(session->measured()), after_(before_) {
     for (const auto& [key, result] : before_.results())
         if (key.first == region_->id) after_.remove(key);
     setText(FuseQueue::tr("remove %1").arg(fusescope::text(region_->title)));
@@ -45,7 +45,7 @@ void RemoveRegion::redo() {
 }
 
 void RemoveRegion::undo() {
-    session_->addRegion(region_);
+    queue_->bringBack(region_);
     session_->setMeasured(before_);
 }
 

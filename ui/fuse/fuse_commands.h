@@ -10,6 +10,8 @@
 
 namespace fusescope {
 
+class FuseQueue;
+
 class LandResult : public QUndoCommand {
 public:
     LandResult(Session* session, MeasuredResult result);
@@ -35,11 +37,12 @@ private:
 
 class RemoveRegion : public QUndoCommand { // with what was measured of it
 public:
-    RemoveRegion(Session* session, ChosenPtr region);
+    RemoveRegion(FuseQueue* queue, Session* session, ChosenPtr region);
     void redo() override;
     void undo() override;
 
 private:
+    FuseQueue* queue_;
     Session* session_;
     ChosenPtr region_;
     MeasuredSet before_, after_;

@@ -62,6 +62,10 @@ FuseQueue::FuseQueue(Session* session, QObject* parent)
         // Of another step or device of the same files.
         std::vector<ChosenRegion> kept;
         for (const ChosenPtr& region : session_->regions()) kept.push_back(*region);
+        if (sameReading(shown_, session_->analysis()))
+            for (ChosenRegion& region : awaited()) kept.push_back(std::move(region));
+        shown_ = session_->analysis();
+        awaited_.clear();
         of_regions_.clear();
         if (!kept.empty()) restoreRegions(std::move(kept));
     });
@@ -244,7 +248,7 @@ void FuseQueue::choose(std::function<Made(const Analysis&)> make, std::function<
     Q_EMIT changed();
 }
 
-std::size_t FuseQueue::land(ChosenWork work) {
+ChosenPtr FuseQueue::measurable(ChosenWork work) {
     Prepared& made = of_regions_[work.chosen.id];
     made = {};
     const std::vector<InstanceClass> classes = instanceClasses(*session_->analysis(), work.chosen.work);
@@ -253,9 +257,7 @@ std::size_t FuseQueue::land(ChosenWork work) {
         MeasuredResult head = headOf(work.chosen.id, classes.front().name, {}, work.region);
         made.shapes.push_back({std::move(work.region), std::move(head)});
     }
-    auto region = std::make_shared<const ChosenRegion>(std::move(work.chosen));
-    session_->addRegion(region);
-    return static_cast<std::size_t>(session_->workRowOf(region->id));
+    return std::make_shared<const ChosenRegion>(std::move(work.chosen));
 }
 
 void FuseQueue::fuseWish(const RegionWish& wish) {
@@ -271,26 +273,45 @@ void FuseQueue::fuseWish(const RegionWish& wish) {
                 Q_EMIT refused(tr("This cannot be run as one region. %1").arg(text(work.error().message())));
                 return;
             }
-            const std::size_t row = work->finding ? *work->finding : land(std::move(*work));
+            std::size_t row = work->finding.value_or(0);
+            if (!work->finding) {
+                const ChosenPtr region = measurable(std::move(*work));
+                session_->addRegions({region});
+                row = static_cast<std::size_t>(session_->workRowOf(region->id));
+            }
             session_->pick(session_->pickOfWork(row));
             fuse(row);
         });
 }
 
 void FuseQueue::restoreRegions(std::vector<ChosenRegion> saved, std::string picked) {
+    std::vector<std::string> ids;
+    for (const ChosenRegion& one : saved) ids.push_back(one.id);
+    const int number = ++restorings_;
+    awaited_[number] = saved;
     choose(
-        [saved = std::move(saved)](const Analysis& analysis) {
+        [saved = std::move(saved), mailbox = mailbox_](const Analysis& analysis) {
+            const auto wanted = [&] { // many may take seconds, and the program's end waits for them
+                const std::lock_guard lock(mailbox->guard);
+                return mailbox->owner != nullptr;
+            };
             Made made;
-            for (const ChosenRegion& one : saved) made.push_back(workOfChosen(analysis, one));
+            for (const ChosenRegion& one : saved)
+                if (wanted()) made.push_back(workOfChosen(analysis, one));
             return made;
         },
-        [this, picked = std::move(picked)](Made made) {
-            for (Result<ChosenWork>& work : made) {
-                if (work)
-                    land(std::move(*work));
-                else
-                    Q_EMIT refused(tr("A region that was saved is left out. %1").arg(text(work.error().message())));
+        [this, number, picked = std::move(picked), ids = std::move(ids)](Made made) {
+            awaited_.erase(number);
+            std::vector<ChosenPtr> regions;
+            for (std::size_t i = 0; i < made.size(); ++i) {
+                if (Result<ChosenWork>& work = made[i]; work) {
+                    regions.push_back(measurable(std::move(*work)));
+                    continue;
+                }
+                if (i < ids.size()) session_->removeRegion(ids[i]); // of another step
+                Q_EMIT refused(tr("A region that was saved is left out. %1").arg(text(made[i].error().message())));
             }
+            session_->addRegions(std::move(regions)); // at once: the views follow once
             if (const int row = picked.empty() ? -1 : session_->workRowOf(picked); row >= 0)
                 session_->pick(session_->pickOfWork(static_cast<std::size_t>(row)));
         });
@@ -300,7 +321,20 @@ void FuseQueue::removeRegion(std::size_t row) {
     const ChosenPtr region = session_->regionAt(row);
     if (!region) return;
     cancel(row);
-    undo_.push(new RemoveRegion(session_, region));
+    undo_.push(new RemoveRegion(this, session_, region));
+}
+
+std::vector<ChosenRegion> FuseQueue::awaited() const {
+    std::vector<ChosenRegion> all;
+    for (const auto& [number, regions] : awaited_) all.insert(all.end(), regions.begin(), regions.end());
+    return all;
+}
+
+void FuseQueue::bringBack(const ChosenPtr& region) {
+    if (of_regions_.count(region->id) > 0)
+        session_->addRegions({region});
+    else
+        restoreRegions({*region});
 }
 
 void FuseQueue::startNext() {

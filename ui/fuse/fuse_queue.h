@@ -58,6 +58,9 @@ public:
     void restoreRegions(std::vector<ChosenRegion> saved, std::string picked = {});
     [[nodiscard]] bool choosing() const { return choosing_ > 0; } // a wish is being looked at
     void removeRegion(std::size_t row);                           // can be undone
+    void bringBack(const ChosenPtr& region); // one that was removed, made anew where the step is another by now
+    // What restoreRegions() still looks at: of these files, though the session does not have it yet.
+    [[nodiscard]] std::vector<ChosenRegion> awaited() const;
     void cancel(std::size_t row);
     void cancelAll();
     void clearMeasured();
@@ -86,7 +89,7 @@ private:
     using Made = std::vector<Result<ChosenWork>>;
     // Runs in a worker; what it made comes back to `then` in this thread, unless other files were opened meanwhile.
     void choose(std::function<Made(const Analysis&)> make, std::function<void(Made)> then);
-    std::size_t land(ChosenWork work); // its row
+    [[nodiscard]] ChosenPtr measurable(ChosenWork work); // can be measured once the session has it
     void prepare();
     void setPrepared(std::size_t generation, std::vector<Prepared> prepared);
     void startNext();
@@ -105,9 +108,12 @@ private:
     std::size_t generation_ = 0;
     bool prepared_ = false;
     int choosing_ = 0;
-    std::vector<Prepared> of_findings_;          // parallel to the analysis' findings
-    std::map<std::string, Prepared> of_regions_; // by id; those that were removed stay for the undo
-    std::deque<Entry> entries_;                  // the first one runs when request_ is not 0
+    std::vector<Prepared> of_findings_;                // parallel to the analysis' findings
+    std::map<std::string, Prepared> of_regions_;       // by id; those that were removed stay for the undo
+    std::map<int, std::vector<ChosenRegion>> awaited_; // by the number of the restoreRegions()
+    int restorings_ = 0;
+    AnalysisPtr shown_;         // whose regions these are
+    std::deque<Entry> entries_; // the first one runs when request_ is not 0
     std::map<std::string, FuseJob> jobs_;
     qint64 request_ = 0;
 };

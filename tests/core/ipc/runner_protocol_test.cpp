@@ -313,5 +313,29 @@ TEST(RunnerProtocol, RefusesBadAnswers) {
     EXPECT_EQ(problem(R"({"ev":"log","text":"x"})"), "") << "belongs to no request";
 }
 
+// Nanoseconds of a timeline are 64 bits: a time of years is none.
+TEST(RunnerProtocol, ATimeThatNoRunTakesIsNone) {
+    FuseResult result;
+    Comparison forward;
+    forward.direction = "forward";
+    forward.has_fused = true;
+    forward.baseline.us = {1, 1, 1};
+    forward.fused.us = {3.6e9, 3.6e9, 3.6e9}; // an hour
+    result.directions.push_back(forward);
+    auto line = encodeAnswer({1, RunnerResult(result)});
+    ASSERT_TRUE(line);
+    EXPECT_TRUE(decodeAnswer(*line)) << problemOf(decodeAnswer(*line));
+    for (const double none : {1e290, 0.0}) {
+        result.directions.front().fused.us.median = none;
+        line = encodeAnswer({1, RunnerResult(result)});
+        ASSERT_TRUE(line);
+        EXPECT_FALSE(decodeAnswer(*line)) << none;
+    }
+    result.directions.front().has_fused = false; // the rest of it then is of nothing
+    line = encodeAnswer({1, RunnerResult(result)});
+    ASSERT_TRUE(line);
+    EXPECT_TRUE(decodeAnswer(*line)) << problemOf(decodeAnswer(*line));
+}
+
 } // namespace
 } // namespace fusescope
