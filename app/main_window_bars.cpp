@@ -140,7 +140,7 @@ void MainWindow::buildToolBar() {
     w_->headline->setTextInteractionFlags(Qt::TextSelectableByMouse);
     w_->bar->addWidget(w_->headline);
     auto* legend = new QToolButton(w_->bar);
-    legend->setText(tr("Legend"));
+    legend->setText(tr("Legend ▾"));
     legend->setToolTip(tr("What the colours mean"));
     legend->setPopupMode(QToolButton::InstantPopup);
     legend->setFocusPolicy(Qt::TabFocus);
@@ -159,9 +159,11 @@ void MainWindow::buildToolBar() {
         if (button->defaultAction() != nullptr) button->setFocusPolicy(Qt::TabFocus);
 }
 
-// The headline comes first: below this width other things leave the bar (the menu has them, or the tables).
+// The headline comes first: below this width other things leave the bar or say less (the menu has them, or the tables).
+constexpr int kRoomy = 1500;
+
 void MainWindow::fitBar() {
-    constexpr int kRoomy = 1500;
+    updateBusy();
     const bool roomy = width() >= kRoomy;
     const AnalysisPtr& a = session_->analysis();
     w_->fuse_button->setVisible(roomy);
@@ -176,10 +178,13 @@ void MainWindow::updateBusy() {
     if (!a || !a->trace || a->steps.empty()) return;
     const StepStats* step = analysedStep(*a);
     if (step == nullptr || step->bound == StepBound::Unknown) return;
-    const QString busy = text(formatDuration(step->gpu_busy_ns)), wall = text(formatDuration(step->wall_ns));
-    w_->busy->setText(step->bound == StepBound::Launches ? tr("GPU busy %1 of %2: bound by launches").arg(busy, wall)
-                      : step->bound == StepBound::Idle   ? tr("GPU busy %1 of %2: it mostly waits").arg(busy, wall)
-                                                         : tr("GPU busy %1 of %2").arg(busy, wall));
+    const QString busy =
+        width() >= kRoomy || !(step->wall_ns > 0)
+            ? tr("GPU busy %1 of %2").arg(text(formatDuration(step->gpu_busy_ns)), text(formatDuration(step->wall_ns)))
+            : tr("GPU busy %1", "share").arg(text(formatPercent(step->gpu_busy_ns / step->wall_ns)));
+    w_->busy->setText(step->bound == StepBound::Launches ? tr("%1: bound by launches").arg(busy)
+                      : step->bound == StepBound::Idle   ? tr("%1: it mostly waits").arg(busy)
+                                                         : busy);
     const QString figures = tr("Idle for %1 (%2) of the step; %3 kernels, %4 launches")
                                 .arg(text(formatDuration(step->gpu_idle_ns)),
                                      text(formatPercent(step->wall_ns > 0 ? step->gpu_idle_ns / step->wall_ns : 0)),
@@ -193,7 +198,6 @@ void MainWindow::updateBusy() {
 }
 
 void MainWindow::updateHeadline() {
-    updateBusy();
     fitBar();
     w_->headline->clear();
     w_->headline->setToolTip(QString());

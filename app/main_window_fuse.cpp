@@ -91,9 +91,10 @@ void MainWindow::updateFuse() {
     }
     const bool plan = fuse_->planCanBeFused();
     w_->fuse_plan->setEnabled(plan);
-    w_->fuse_plan->setToolTip(plan ? tr("Measure every finding of the plan, unfused and fused (Ctrl+Shift+Return)")
-                              : runner_->available() ? tr("Nothing in the plan can be measured")
-                                                     : tr("No runner was found: name one in Fuse > Runner"));
+    w_->fuse_plan->setToolTip(
+        plan                   ? tr("Measure every finding of the plan, unfused and fused (Ctrl+Shift+Return)")
+        : runner_->available() ? tr("Nothing in the plan can be measured")
+                               : tr("No runner was found: build it with ./dev kernels, or name one in Fuse > Runner"));
     w_->cancel_fuse->setEnabled(fuse_->active() > 0);
     w_->clear_measured->setEnabled(!session_->measured().empty());
 }

@@ -109,6 +109,23 @@ bool measure(MainWindow& window, const QString& what) {
     return ok;
 }
 
+// False when --select names nothing in these files; nothing asked for is well.
+bool selected(MainWindow& window, const QString& what) {
+    if (what.isEmpty() || !window.session().analysis()) return true;
+    const Pick pick = pickOf(*window.session().analysis(), what);
+    const std::vector<NodeId> several = nodesOf(*window.session().analysis(), what);
+    if (several.size() > 1)
+        window.session().pickNodes(several);
+    else if (pick.kind != PickKind::None)
+        window.session().pick(pick);
+    else {
+        std::fprintf(stderr, "fusescope: expected --select to name something in these files, found '%s'\n",
+                     qUtf8Printable(what));
+        return false;
+    }
+    return true;
+}
+
 bool saveSession(MainWindow& window, const QString& path) {
     bool ended = false, saved = false;
     QObject::connect(&window, &MainWindow::exported, &window, [&](const QString&, bool ok) {
@@ -150,20 +167,12 @@ int takeScreenshot(MainWindow& window, const QStringList& files, const Screensho
             return kExitNoInput;
         }
     }
-    if (!options.select.isEmpty() && window.session().analysis()) {
-        const Pick pick = pickOf(*window.session().analysis(), options.select);
-        const std::vector<NodeId> several = nodesOf(*window.session().analysis(), options.select);
-        if (several.size() > 1)
-            window.session().pickNodes(several);
-        else if (pick.kind == PickKind::None) {
-            std::fprintf(stderr, "fusescope: expected --select to name something in these files, found '%s'\n",
-                         qUtf8Printable(options.select));
-            return kExitUsage;
-        } else
-            window.session().pick(pick);
-    }
+    if (!selected(window, options.select)) return kExitUsage;
     bool measured = true;
-    if (!options.fuse.isEmpty() && window.session().analysis()) measured = measure(window, options.fuse);
+    if (!options.fuse.isEmpty() && window.session().analysis()) {
+        measured = measure(window, options.fuse);
+        selected(window, options.select); // measuring selects what it measures
+    }
     QElapsedTimer rest;
     rest.start();
     waitFor([&] { return rest.elapsed() >= options.wait_ms && window.settled(); }, kTimeoutMs);

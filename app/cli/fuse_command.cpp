@@ -113,7 +113,9 @@ void Measuring::take(RunnerSession::Answer& answer, const Region& region, Measur
             failed("internal", "expected a measurement, found another kind of result");
     } else if (answer.refused) {
         failed_ = failed_ || answer.refused->fatal;
-        failed(answer.refused->code, answer.refused->code + ": " + answer.refused->message);
+        const bool late = answer.refused->code == "time_limit";
+        failed(answer.refused->code, answer.refused->code + ": " + answer.refused->message +
+                                         (late ? " (a higher --time-limit or fewer --rounds give it time)" : ""));
     } else if (answer.failed) {
         failed_ = true;
         failed("runner", answer.failed->message());

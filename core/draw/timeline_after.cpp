@@ -17,14 +17,12 @@ bool TimelineAfter::replaces(SliceId slice) const noexcept {
 
 const FusedPlace* TimelineAfter::placeOf(const Analysis& analysis, SliceId slice) const noexcept {
     if (!replaces(slice)) return nullptr;
-    const auto has = [&](const std::vector<KernelId>& kernels) {
+    const auto has = [&](std::span<const KernelId> kernels) {
         return std::any_of(kernels.begin(), kernels.end(),
                            [&](KernelId k) { return analysis.trace->kernels.slice[k.index()] == slice; });
     };
-    const auto at = std::find_if(places.begin(), places.end(), [&](const FusedPlace& place) {
-        const Instance* instance = instanceOf(analysis, place);
-        return instance != nullptr && has(place.backward ? instance->backward : instance->forward);
-    });
+    const auto at = std::find_if(places.begin(), places.end(),
+                                 [&](const FusedPlace& place) { return has(timeline::kernelsOf(analysis, place)); });
     return at == places.end() ? nullptr : &*at;
 }
 
@@ -65,7 +63,7 @@ public:
                  const TimelineAfter& after, DrawList& list)
         : analysis_(analysis), layout_(layout), view_(view), after_(after), scale_(view), list_(list) {}
 
-    void paint(const FusedPlace& place, SliceId first, bool picked, Emphasis emphasis) {
+    void paint(const FusedPlace& place, ColourRole fill, bool picked, Emphasis emphasis) {
         const TimelineRow* row = rowOf(place.track);
         if (row == nullptr) return;
         const double y = row->y - view_.scroll_y, lines = row->line_height * row->depths;
@@ -81,7 +79,7 @@ public:
             rect.height = lines - 2;
             rect.pick = pick;
             // What it takes here, which the step may hold longer than the runner did.
-            drawFusedBox(analysis_, rect, first, Scale::ns(place.begin, place.end), emphasis, list_);
+            drawFusedBox(rect, fill, Scale::ns(place.begin, place.end), emphasis, list_);
         }
         if (place.recorded_begin > view_.t1 || place.recorded_end < view_.t0 ||
             old1 - old0 < (picked ? kLeastPixels : kLeastGhost))
@@ -199,21 +197,24 @@ private:
 
 } // namespace
 
+std::span<const KernelId> kernelsOf(const Analysis& analysis, const FusedPlace& place) noexcept {
+    const Instance* instance = instanceOf(analysis, place);
+    if (instance == nullptr) return {};
+    return place.backward ? instance->backward : instance->forward;
+}
+
 void drawAfter(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
                const SelectionSets& selection, const TimelineAfter& after, DrawList& list) {
     AfterPainter painter(analysis, layout, view, after, list);
     const bool one = selection.pick.kind == PickKind::Instance;
     for (const FusedPlace& place : after.places) {
         if (std::max(place.end, place.recorded_end) < view.t0 || place.begin > view.t1) continue;
-        const Instance* instance = instanceOf(analysis, place);
-        if (instance == nullptr) continue;
-        const std::vector<KernelId>& kernels = place.backward ? instance->backward : instance->forward;
-        if (kernels.empty() || kernels.front().index() >= analysis.trace->kernels.size()) continue;
+        const std::span<const KernelId> kernels = kernelsOf(analysis, place);
+        if (kernels.empty()) continue;
         const bool picked = isPicked(selection, place) && (!one || selection.pick == pickOf(place));
         const bool dimmed = !picked && selection.pick.kind != PickKind::None &&
                             !(selection.findings.empty() && selection.kernels.empty() && !selection.slice.valid());
-        painter.paint(place, analysis.trace->kernels.slice[kernels.front().index()], picked,
-                      dimmed ? Emphasis::Dimmed : Emphasis::Normal);
+        painter.paint(place, roleOfKernels(analysis, kernels), picked, dimmed ? Emphasis::Dimmed : Emphasis::Normal);
     }
     painter.end();
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <tuple>
 
 namespace fusescope {
 namespace {
@@ -99,7 +100,9 @@ private:
                 row.gpu ? roleOfSpan(analysis_, row.track, span) : roleOfSlice(analysis_, span.slice);
             if (summary && !inSummary(role)) continue;
             const Emphasis emphasis = emphasisOf(span, row.track, depth, next);
-            const std::int64_t begin = scale_.shown(span.begin), end = std::max(begin, scale_.shownEnd(span.end));
+            std::int64_t begin = scale_.shown(span.begin), end = std::max(begin, scale_.shownEnd(span.end));
+            if (after_ != nullptr && row.gpu && span.count > 1)
+                std::tie(begin, end) = besideFused(row.track, begin, end);
             const double length = Scale::ns(begin, end);
             double busy = Scale::ns(span.begin, span.end) * fillOf(span);
             if (after_ != nullptr && row.gpu) {
@@ -114,6 +117,21 @@ private:
                         emphasis, true};
         }
         flush(row, y, height);
+    }
+
+    // A folded run that holds the first kernel of a fused region is as long as the fused one: without that, what is
+    // before it, or else behind it.
+    [[nodiscard]] std::pair<std::int64_t, std::int64_t> besideFused(TrackId track, std::int64_t begin,
+                                                                    std::int64_t end) const {
+        const auto next = std::upper_bound(after_->places.begin(), after_->places.end(), begin,
+                                           [](std::int64_t t, const FusedPlace& p) { return t < p.begin; });
+        const auto here = [track](const FusedPlace& p) { return p.track == track; };
+        const auto before = std::find_if(std::reverse_iterator(next), after_->places.rend(), here);
+        if (before != after_->places.rend()) begin = std::clamp(before->end, begin, end);
+        const auto within =
+            std::find_if(next, after_->places.end(), [&](const FusedPlace& p) { return here(p) || p.begin >= end; });
+        if (within != after_->places.end()) end = std::clamp(within->begin, begin, end);
+        return {begin, end};
     }
 
     struct Pending {

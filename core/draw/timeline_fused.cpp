@@ -38,7 +38,7 @@ public:
         DrawRect rect = place(begin, begin + static_cast<std::int64_t>(fused_ns), *row, y);
         rect.width = std::max(rect.width, 2.0);
         rect.pick = pick;
-        drawFusedBox(analysis_, rect, first, fused_ns, emphasis, list_);
+        drawFusedBox(rect, roleOfKernels(analysis_, kernels), fused_ns, emphasis, list_);
     }
 
 private:
@@ -81,9 +81,8 @@ private:
 
 } // namespace
 
-void drawFusedBox(const Analysis& analysis, DrawRect rect, SliceId first, double fused_ns, Emphasis emphasis,
-                  DrawList& list) {
-    rect.fill = roleOfSlice(analysis, first);
+void drawFusedBox(DrawRect rect, ColourRole fill, double fused_ns, Emphasis emphasis, DrawList& list) {
+    rect.fill = fill;
     rect.stroke = ColourRole::Good;
     rect.stroke_width = rect.width >= 2 ? 1.5 : 0; // else nothing but its outline were left
     rect.emphasis = emphasis;

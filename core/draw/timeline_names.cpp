@@ -12,6 +12,8 @@
 
 namespace fusescope::timeline {
 
+constexpr std::int64_t kMostTime = std::int64_t{1} << 50U; // of one slice in a sum: thousands of damaged ones fit
+
 void spansInView(const Analysis& analysis, const TimelineView& view, TrackId track, std::uint16_t depth,
                  double fold_pixels, std::vector<LodSpan>& out) {
     const TraceStore& trace = *analysis.trace;
@@ -77,7 +79,22 @@ ColourRole roleOfSpan(const Analysis& analysis, TrackId track, const LodSpan& sp
         if (!slice.valid()) break;
         const ColourRole role = roleOfSlice(analysis, slice);
         std::int64_t& sum = time[static_cast<std::size_t>(role)];
-        sum += std::min<std::int64_t>(analysis.trace->slices.dur[slice.index()], std::int64_t{1} << 50U);
+        sum += std::min(analysis.trace->slices.dur[slice.index()], kMostTime);
+        if (sum > time[static_cast<std::size_t>(most)]) most = role;
+    }
+    return most;
+}
+
+ColourRole roleOfKernels(const Analysis& analysis, std::span<const KernelId> kernels) noexcept {
+    const TraceStore& trace = *analysis.trace;
+    ColourRole most = ColourRole::KindOther;
+    std::array<std::int64_t, static_cast<std::size_t>(ColourRole::Count_)> time{};
+    for (const KernelId kernel : kernels) {
+        if (kernel.index() >= trace.kernels.size()) continue;
+        const SliceId slice = trace.kernels.slice[kernel.index()];
+        const ColourRole role = roleOfSlice(analysis, slice);
+        std::int64_t& sum = time[static_cast<std::size_t>(role)];
+        sum += std::min(trace.slices.dur[slice.index()], kMostTime);
         if (sum > time[static_cast<std::size_t>(most)]) most = role;
     }
     return most;

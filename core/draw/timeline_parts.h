@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,6 +54,8 @@ void spansInView(const Analysis& analysis, const TimelineView& view, TrackId tra
 // Of a folded span: the role that takes most of its time, by a sample of its slices. Steadier and truer than the
 // longest one's.
 [[nodiscard]] ColourRole roleOfSpan(const Analysis& analysis, TrackId track, const LodSpan& span) noexcept;
+// Of a region: the role that takes most of its kernels' time. The first kernel is often a copy or another region's.
+[[nodiscard]] ColourRole roleOfKernels(const Analysis& analysis, std::span<const KernelId> kernels) noexcept;
 // Share of a span's length in which something ran, 0..1.
 [[nodiscard]] inline double fillOf(const LodSpan& span) noexcept {
     const double length = Scale::ns(span.begin, span.end);
@@ -74,9 +77,10 @@ void drawFused(const Analysis& analysis, const TimelineLayout& layout, const Tim
 // Fused kernels at their places, outlines of where the old ones were, the end of the step.
 void drawAfter(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
                const SelectionSets& selection, const TimelineAfter& after, DrawList& list);
+// Of the direction that the place stands for; empty where there is no such instance.
+[[nodiscard]] std::span<const KernelId> kernelsOf(const Analysis& analysis, const FusedPlace& place) noexcept;
 // A fused kernel and its label.
-void drawFusedBox(const Analysis& analysis, DrawRect place, SliceId first, double fused_ns, Emphasis emphasis,
-                  DrawList& list);
+void drawFusedBox(DrawRect place, ColourRole fill, double fused_ns, Emphasis emphasis, DrawList& list);
 // Gaps of the GPU inside of the steps.
 void drawIdle(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
               const TimelineAfter* after, DrawList& list);

@@ -116,6 +116,31 @@ DrawList drawRuler(std::int64_t origin, const TimelineView& view, double height)
     return list;
 }
 
+namespace {
+
+// A fused kernel's time as shown. What was recorded there is stretched to it, and may be of another kind.
+struct Fused {
+    std::int64_t begin = 0, end = 0;
+    ColourRole role = ColourRole::KindOther;
+};
+
+std::vector<Fused> fusedOn(const Analysis& analysis, TrackId track, const TimelineAfter* after) {
+    std::vector<Fused> all;
+    if (after == nullptr) return all;
+    for (const FusedPlace& place : after->places)
+        if (place.track == track)
+            all.push_back({place.begin, place.end, roleOfKernels(analysis, kernelsOf(analysis, place))});
+    return all; // by begin, as they were
+}
+
+ColourRole roleAt(const std::vector<Fused>& all, std::int64_t t, ColourRole otherwise) {
+    const auto next =
+        std::upper_bound(all.begin(), all.end(), t, [](std::int64_t at, const Fused& one) { return at < one.begin; });
+    return next != all.begin() && t < std::prev(next)->end ? std::prev(next)->role : otherwise;
+}
+
+} // namespace
+
 DrawList drawMinimap(const Analysis& analysis, double width, double height, const TimelineAfter* after) {
     DrawList list;
     list.width = width;
@@ -145,14 +170,17 @@ DrawList drawMinimap(const Analysis& analysis, double width, double height, cons
         if (trace.tracks[i].kind != TrackKind::GpuStream) continue;
         spans.clear();
         analysis.index->query(TrackId(i), 0, trace.begin, trace.end, static_cast<int>(columns) * 2, spans);
+        const std::vector<Fused> fused = fusedOn(analysis, TrackId(i), after);
         for (const LodSpan& span : spans) {
-            const auto role = static_cast<std::size_t>(roleOfSpan(analysis, TrackId(i), span)) -
-                              static_cast<std::size_t>(ColourRole::KindAttention);
-            if (role >= kinds) continue;
+            const ColourRole recorded = roleOfSpan(analysis, TrackId(i), span);
             const double x0 = std::max(gpu.x(span.begin), 0.0), x1 = std::min(gpu.xEnd(span.end), width);
             for (auto column = static_cast<std::size_t>(x0); column < columns && static_cast<double>(column) < x1;
                  ++column) {
                 const auto left = static_cast<double>(column);
+                const auto middle = view.t0 + static_cast<std::int64_t>((left + 0.5) / scale.pixels_per_ns);
+                const auto role = static_cast<std::size_t>(roleAt(fused, middle, recorded)) -
+                                  static_cast<std::size_t>(ColourRole::KindAttention);
+                if (role >= kinds) continue;
                 busy[column][role] += static_cast<float>((std::min(x1, left + 1) - std::max(x0, left)) * fillOf(span));
             }
         }

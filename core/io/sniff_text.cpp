@@ -77,11 +77,19 @@ std::string printable(std::string_view text) {
 // By the keys of the outer object, not by words that may stand in any name.
 Sniffed sniffObject(std::string_view head) {
     std::set<std::string, std::less<>> keys;
-    chrome::RootScanner root([&](std::string_view key, std::string_view, std::uint64_t) { keys.emplace(key); });
+    bool own = false; // written by this program
+    chrome::RootScanner root([&](std::string_view key, std::string_view value, std::uint64_t) {
+        keys.emplace(key);
+        own = own || (key == "schema" && value.find("fusescope.") < 2);
+    });
     root.feed(head);
     if (!root.inEvents()) keys.emplace(root.currentKey());
     const auto has = [&](std::string_view key) { return keys.find(key) != keys.end(); };
     if (root.inEvents() || has("traceEvents")) return {FileKind::KinetoTrace, false, "JSON"};
+    if (own || (has("inputs") && has("measured"))) // a session, whose schema stands behind its results
+        return {FileKind::Unknown, false,
+                "a file that FuseScope wrote: results and sessions belong behind analyze --measured, and the window "
+                "opens a session"};
     if (has("schema") && has("nodes"))
         return {FileKind::ExecutionTrace, false,
                 "a PyTorch execution trace (ExecutionTraceObserver), which holds no times: record it with "

@@ -53,9 +53,9 @@ FuseVerdict judge(const Comparison& comparison, bool fp64) {
 
 std::string speedText(const FuseVerdict& verdict) {
     switch (verdict.speed) {
-    case SpeedVerdict::Faster: return "faster " + formatSignificant(verdict.speedup) + "x";
+    case SpeedVerdict::Faster: return formatSignificant(verdict.speedup) + "x faster";
     case SpeedVerdict::NotFaster: return "not faster";
-    case SpeedVerdict::Slower: return "slower " + formatSignificant(1 / verdict.speedup) + "x";
+    case SpeedVerdict::Slower: return formatSignificant(1 / verdict.speedup) + "x slower";
     case SpeedVerdict::Unknown: break;
     }
     return "not known";
@@ -73,7 +73,7 @@ std::string_view nameOf(MemoryVerdict verdict) noexcept {
 
 std::string_view nameOf(NumericsVerdict verdict) noexcept {
     switch (verdict) {
-    case NumericsVerdict::Bitwise: return "bitwise";
+    case NumericsVerdict::Bitwise: return "bitwise equal";
     case NumericsVerdict::AsExact: return "as exact as eager";
     case NumericsVerdict::LessExact: return "less exact";
     case NumericsVerdict::Unknown: break;

@@ -34,9 +34,9 @@ struct FuseVerdict {
 // form.
 [[nodiscard]] FuseVerdict judge(const Comparison& comparison, bool fp64);
 
-[[nodiscard]] std::string speedText(const FuseVerdict& verdict);         // "faster 12.8x", "not faster"
+[[nodiscard]] std::string speedText(const FuseVerdict& verdict);         // "12.8x faster", "not faster"
 [[nodiscard]] std::string_view nameOf(MemoryVerdict verdict) noexcept;   // "less memory", "same memory"
-[[nodiscard]] std::string_view nameOf(NumericsVerdict verdict) noexcept; // "bitwise", "as exact as eager"
+[[nodiscard]] std::string_view nameOf(NumericsVerdict verdict) noexcept; // "bitwise equal", "as exact as eager"
 [[nodiscard]] std::string verdictText(const FuseVerdict& verdict);       // the three, or "no fused form"
 // Plain sentences: figures behind the verdict, and what weakens it.
 [[nodiscard]] std::vector<std::string> verdictReasons(const Comparison& comparison, const FuseResult& result);

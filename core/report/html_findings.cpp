@@ -161,7 +161,7 @@ void card(const Analysis& a, const Finding& f, const std::optional<MeasuredFindi
 
 void planTable(const Analysis& a, const MeasuredView& measured, std::string& out) {
     out += "<div class=\"scroll\"><table><thead><tr><th>Finding</th><th>Verdict</th><th class=\"n\">Instances</th><th "
-           "class=\"n\">Kernels each, on average</th>"
+           "class=\"n\" title=\"on average\">Kernels each</th>"
            "<th class=\"n\">Time</th><th class=\"n\">Fused</th><th>";
     out += measured.any() ? "Saving, predicted → measured" : "Saving";
     out += "</th><th class=\"n\">Of the step</th><th class=\"n\">In the plan</th><th class=\"n\">Saving in the "
@@ -176,9 +176,9 @@ void planTable(const Analysis& a, const MeasuredView& measured, std::string& out
         const double share = shareOfStep(a, f, result), saving = std::max(0.0, savingOf(f, result).expected);
         const bool run = result && result->any();
         out += fmt::format(
-            "<tr><td><a href=\"#{}\">{}</a></td><td>{}</td><td class=\"n\">{}</td><td "
+            "<tr><td class=\"nowrap\"><a href=\"#{}\">{}</a></td><td>{}</td><td class=\"n\">{}</td><td "
             "class=\"n\">{}</td><td class=\"n\">{}</td>"
-            "<td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
+            "<td class=\"n\">{}</td><td class=\"nowrap\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
             "class=\"n\">{}</td></tr>",
             anchor(f.id), esc(catalogEntry(f.pattern).title), badge(f.verdict),
             formatCount(static_cast<std::int64_t>(f.instances.size())), kernelsText(f), esc(timeText(f)),

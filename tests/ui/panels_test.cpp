@@ -3,6 +3,7 @@
 #include "ui/base/empty_note.h"
 #include "ui/base/paint.h"
 #include "ui/models/finding_model.h"
+#include "ui/models/module_tree_model.h"
 #include "ui/models/roles.h"
 #include "ui/models/step_tables.h"
 #include "ui/panels/finding_text.h"
@@ -48,6 +49,7 @@ private Q_SLOTS:
     }
     void emptyStatesSayWhatHelps();
     void modelTreeFollowsAndPicks();
+    void modelTreeShowsFlopsWithoutATrace();
     void modelTreeOpensTheGraph();
     void modelFilterShowsMatchesOnly();
     void tablesFollowAndPick();
@@ -105,6 +107,26 @@ void PanelsTest::modelTreeFollowsAndPicks() {
     QCOMPARE(tree->currentIndex().data(PickIdRole).toUInt(), session_->selection().pick.id);
     session_->clear();
     QVERIFY(tree->selectionModel()->selectedRows().isEmpty());
+}
+
+void PanelsTest::modelTreeShowsFlopsWithoutATrace() {
+    ModelPanel panel(session_.get());
+    show(panel, 280, 600);
+    auto* tree = panel.findChild<QTreeView*>();
+    const auto shown = [&] {
+        std::vector<int> columns;
+        for (int column = 0; column < ModuleTreeModel::ColumnCount; ++column)
+            if (!tree->isColumnHidden(column)) columns.push_back(column);
+        return columns;
+    };
+    session_->setAnalysis(analysis_);
+    QCOMPARE(shown(), (std::vector<int>{ModuleTreeModel::ModuleColumn, ModuleTreeModel::TimeColumn,
+                                        ModuleTreeModel::ShareColumn}));
+    testing::SyntheticOptions options;
+    options.trace = false;
+    session_->setAnalysis(testing::syntheticAnalysis(options));
+    QCOMPARE(shown(), (std::vector<int>{ModuleTreeModel::ModuleColumn, ModuleTreeModel::ParametersColumn,
+                                        ModuleTreeModel::FlopsColumn}));
 }
 
 void PanelsTest::modelTreeOpensTheGraph() {

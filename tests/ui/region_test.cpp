@@ -214,7 +214,7 @@ private Q_SLOTS:
         QCOMPARE(region.fusions, analysis().plan.findings);
         QVERIFY(detail().contains(QLatin1String("Predicted: ")));
         played_->answer(10'100, 2'400);
-        QVERIFY(detail().contains(QLatin1String("predicted were")));
+        QVERIFY(detail().contains(QLatin1String("predicted:")));
         const auto* model = findings()->findChild<FindingModel*>();
         const QString line = regionLine(region, *model->measured(findings()->chosen()));
         QVERIFY2(line.contains(QStringLiteral("forward 10.1 ms → 2.40 ms")), qPrintable(line));

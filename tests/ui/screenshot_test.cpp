@@ -61,10 +61,11 @@ private Q_SLOTS:
         const QTemporaryDir folder;
         const QString session = folder.filePath(QStringLiteral("s.fusescope"));
         qputenv("FUSESCOPE_RUNNER", FUSESCOPE_FAKE_RUNNER " good");
-        const Run r = run(QStringList{QStringLiteral("--screenshot"), folder.filePath(QStringLiteral("w.png")),
-                                      QStringLiteral("--fuse"), QStringLiteral("rope,swiglu"),
-                                      QStringLiteral("--save-session"), session} +
-                          samples());
+        const Run r =
+            run(QStringList{QStringLiteral("--screenshot"), folder.filePath(QStringLiteral("w.png")),
+                            QStringLiteral("--fuse"), QStringLiteral("rope,swiglu"), QStringLiteral("--select"),
+                            QStringLiteral("finding:attention"), QStringLiteral("--save-session"), session} +
+                samples());
         qputenv("FUSESCOPE_RUNNER", FUSESCOPE_FAKE_RUNNER " out_of_memory");
         const Run failed = run(QStringList{QStringLiteral("--screenshot"), folder.filePath(QStringLiteral("f.png")),
                                            QStringLiteral("--fuse"), QStringLiteral("rope")} +
@@ -77,8 +78,9 @@ private Q_SLOTS:
                  qPrintable(r.err));
         QFile file(session);
         QVERIFY(file.open(QIODevice::ReadOnly));
-        const QJsonArray measured =
-            QJsonDocument::fromJson(file.readAll()).object()[QLatin1String("measured")].toArray();
+        const QJsonObject saved = QJsonDocument::fromJson(file.readAll()).object();
+        QCOMPARE(saved[QLatin1String("selection")].toString(), QStringLiteral("finding:attention"));
+        const QJsonArray measured = saved[QLatin1String("measured")].toArray();
         QVERIFY(measured.size() >= 2);
         QCOMPARE(failed.code, 4);
         QVERIFY2(failed.err.contains(QLatin1String("rope: ")), qPrintable(failed.err));

@@ -16,6 +16,7 @@
 #include <QAction>
 #include <QClipboard>
 #include <QDockWidget>
+#include <QLabel>
 #include <QLineEdit>
 #include <QListView>
 #include <QMenu>
@@ -194,6 +195,22 @@ private Q_SLOTS:
         for (QWidget* widget : window_->findChildren<QWidget*>())
             if (widget->isVisible() && !widget->size().isEmpty()) QVERIFY(!widget->grab().isNull());
         window_->setTheme(settings::ThemeChoice::System);
+    }
+
+    void theBarSaysLessInANarrowWindow() {
+        const auto busy = [this] {
+            for (const QLabel* label : window_->findChildren<QLabel*>())
+                if (label->isVisible() && label->text().startsWith(QLatin1String("GPU busy"))) return label->text();
+            return QString();
+        };
+        window_->resize(1280, 800);
+        QTest::qWait(30);
+        QCOMPARE(busy(), QStringLiteral("GPU busy 94.4%")); // 88.0 of 93.2 ms
+        const auto* more = window_->findChild<QWidget*>(QStringLiteral("qt_toolbar_ext_button"));
+        QVERIFY(more == nullptr || !more->isVisible()); // nothing fell off the bar
+        window_->resize(1600, 1000);
+        QTest::qWait(30);
+        QCOMPARE(busy(), QStringLiteral("GPU busy 88.0 ms of 93.2 ms"));
     }
 
     void widgetsHaveNames() {

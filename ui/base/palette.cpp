@@ -51,6 +51,7 @@ QString styleSheetOf(Theme theme) {
                        " border-bottom: 1px solid %3; padding: 4px 6px; }"
                        "QTreeView, QTableView, QListView { border: none; }"
                        "QToolBar { border: none; spacing: 4px; padding: 2px 4px; }"
+                       "QToolButton::menu-indicator { image: none; }"
                        "QStatusBar::item { border: none; }");
     return sheet.arg(c(ColourRole::Text), c(theme == Theme::Dark ? ColourRole::SurfaceRaised : ColourRole::Surface),
                      c(ColourRole::Border), c(ColourRole::Grid), c(ColourRole::Accent), c(ColourRole::Background),

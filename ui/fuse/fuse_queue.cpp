@@ -182,7 +182,9 @@ QString FuseQueue::reasonAgainst(std::size_t row) const {
     if (finding->verdict == Verdict::AlreadyFused) return tr("It is fused already.");
     if (const Prepared* made = preparedOf(finding->id); made != nullptr && !made->reason.isEmpty()) return made->reason;
     if (runner_ == nullptr || !runner_->available())
-        return tr("No runner was found: fusescope-runner measures regions with PyTorch. Name one in Fuse > Runner.");
+        return tr(
+            "No runner was found: fusescope-runner measures regions with PyTorch. ./dev kernels builds it; or name "
+            "one in Fuse > Runner.");
     return {};
 }
 

@@ -33,7 +33,7 @@ double speedup(const Comparison& c) { return c.fused.us.median > 0 ? c.baseline.
 QString speedWords(const FuseVerdict& v) {
     switch (v.speed) {
     case SpeedVerdict::Faster: return tr("%1 faster").arg(times(v.speedup));
-    case SpeedVerdict::Slower: return tr("slower: %1").arg(times(v.speedup));
+    case SpeedVerdict::Slower: return tr("%1 slower").arg(times(v.speedup > 0 ? 1 / v.speedup : 0));
     case SpeedVerdict::NotFaster: return tr("no clear difference: the spreads overlap");
     case SpeedVerdict::Unknown: break;
     }
@@ -83,8 +83,7 @@ std::vector<Row> figures(const MeasuredResult& m, const Comparison& c) {
         rows.push_back({tr("CUDA graph"), graph(c.baseline.graph_us), graph(c.fused.graph_us)});
     }
     if (c.baseline.launches > 0 || c.fused.launches > 0)
-        rows.push_back(
-            {tr("kernels"), text(formatSignificant(c.baseline.launches)), text(formatSignificant(c.fused.launches))});
+        rows.push_back({tr("kernels"), text(formatMean(c.baseline.launches)), text(formatMean(c.fused.launches))});
     const double bytes = c.direction == "backward" ? m.fused_backward_bytes : m.fused_bytes;
     if (bytes > 0 && c.fused.us.median > 0) {
         const double reached = bytes / (c.fused.us.median * 1e-6);
@@ -235,7 +234,7 @@ QString measuredHtml(const MeasuredFinding& f, Theme theme) {
                       .arg(muted, tr("Measured").toHtmlEscaped());
     if (f.any()) {
         QString sum =
-            tr("Saves %1 per step; predicted were %2.")
+            tr("Saves %1 per step; predicted: %2.")
                 .arg(text(formatDuration(std::max(0.0, f.saving_ns.expected))), text(formatDuration(f.predicted_ns)));
         if (!(f.predicted_ns > 0))
             sum = tr("Saves %1 per step.").arg(text(formatDuration(std::max(0.0, f.saving_ns.expected))));

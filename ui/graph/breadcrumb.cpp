@@ -95,7 +95,6 @@ void Breadcrumb::addMenu(std::size_t first, std::size_t end) {
                         [this, to = crumbs_[i].module] { Q_EMIT chosen(to); });
     button->setMenu(menu);
     button->setPopupMode(QToolButton::InstantPopup);
-    button->setStyleSheet(QStringLiteral("QToolButton::menu-indicator { image: none; }"));
 }
 
 void Breadcrumb::arrange() {

@@ -211,6 +211,7 @@ void FindingCardDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
     QString share = figure_only.isEmpty() ? QString() : FindingCardDelegate::tr("%1 of the step").arg(figure_only);
     // The range is what a prediction may not lose; of what the share is, the tooltip says.
     if (needed + plain_metrics.horizontalAdvance(share) > room.width()) share = figure_only;
+    if (needed + plain_metrics.horizontalAdvance(share) > room.width()) share.clear(); // no word is cut for it
     const double share_width =
         share.isEmpty() ? 0 : write(line(1), share, ColourRole::TextMuted, plain_font, Qt::AlignRight) + 8;
     QRectF rest = line(1).adjusted(0, 0, -share_width, 0);

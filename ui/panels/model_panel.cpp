@@ -29,11 +29,14 @@ class Tree : public QTreeView {
 public:
     using QTreeView::QTreeView;
     bool columns_by_width = true; // until somebody chooses columns
+    bool timed = false;           // there is a trace: without one, times are empty and FLOPs take their place
 
     void fitColumns() {
         if (columns_by_width) { // names come first: figures give way one by one
-            setColumnHidden(ModuleTreeModel::FlopsColumn, viewport()->width() < kNarrow);
-            setColumnHidden(ModuleTreeModel::ParametersColumn, viewport()->width() < kNarrower);
+            setColumnHidden(ModuleTreeModel::FlopsColumn, timed && viewport()->width() < kNarrow);
+            setColumnHidden(ModuleTreeModel::ParametersColumn, timed && viewport()->width() < kNarrower);
+            for (const int column : {ModuleTreeModel::TimeColumn, ModuleTreeModel::ShareColumn})
+                setColumnHidden(column, !timed);
         }
         const QFontMetrics metrics(font());
         const auto wide = [&](const char* sample) { return metrics.horizontalAdvance(QLatin1String(sample)) + 14; };
@@ -71,6 +74,8 @@ struct ModelPanel::Impl {
     void showAnalysis() {
         following = true;
         model->setAnalysis(session->analysis());
+        tree->timed = session->analysis() && session->analysis()->trace;
+        tree->fitColumns();
         following = false;
         expandAtFirst();
         stack->setCurrentWidget(model->rowCount() > 0 ? static_cast<QWidget*>(tree) : empty);

@@ -115,6 +115,79 @@ TEST(TimelineAfter, LaterWorkIsDrawnWhereItMoved) {
     EXPECT_EQ(marks(list), 0);
 }
 
+// A fused region often begins with a copy: its colour is that of the work.
+TEST(TimelineAfter, TheFusedKernelHasTheColourOfMostOfItsRegion) {
+    Scene s;
+    Analysis analysis = *s.analysis;
+    const std::vector<KernelId>& region = analysis.findings[0].instances[1].forward; // attention, five kernels
+    ASSERT_GE(region.size(), 3U);
+    analysis.link.kernels[region.front().index()].kind = OpKind::Copy;
+    const Pick pick{PickKind::Instance, 1};
+    const auto fill = [&](const DrawList& list) {
+        const auto at = std::find_if(list.rects.begin(), list.rects.end(),
+                                     [&](const DrawRect& r) { return r.pick == pick && r.filled && r.layer == 2; });
+        return at == list.rects.end() ? ColourRole::Count_ : at->fill;
+    };
+    EXPECT_EQ(fill(drawTimeline(analysis, s.layout, s.view, {}, {}, &s.after)), ColourRole::KindAttention);
+    // The overview, too: where the fused kernel is, nothing is a copy.
+    const double width = 1200, scale = width / static_cast<double>(analysis.trace->end - analysis.trace->begin);
+    const double from = static_cast<double>(s.after.places[0].begin - analysis.trace->begin) * scale,
+                 to = static_cast<double>(s.after.places[0].end - analysis.trace->begin) * scale;
+    ASSERT_GT(to - from, 4);
+    bool seen = false;
+    for (const DrawRect& r : drawMinimap(analysis, width, 32, &s.after).rects) {
+        if (r.x + r.width <= from + 1 || r.x >= to - 1) continue;
+        EXPECT_NE(r.fill, ColourRole::KindCopy);
+        seen = seen || r.fill == ColourRole::KindAttention;
+    }
+    EXPECT_TRUE(seen);
+    TimelineFused one;
+    one.instance = 1;
+    one.forward_ns = 1e6;
+    EXPECT_EQ(fill(drawTimeline(analysis, s.layout, s.view, {}, std::span(&one, 1))), ColourRole::KindAttention);
+}
+
+// Six short norm kernels that one kernel of 3 ms replaces (slower), in a view that folds them with their neighbours:
+// the run must not be stretched over the fused box.
+TEST(TimelineAfter, AFoldedRunLeavesTheFusedBoxFree) {
+    Scene s;
+    const TraceStore& trace = *s.analysis->trace;
+    const auto norm = std::find_if(s.analysis->findings.begin(), s.analysis->findings.end(),
+                                   [](const Finding& f) { return f.pattern == Pattern::RmsNorm; });
+    ASSERT_NE(norm, s.analysis->findings.end());
+    const std::vector<KernelId>& region = norm->instances[1].forward;
+    constexpr std::int64_t kFused = 3'000'000;
+    const std::int64_t begin = trace.slices.ts[trace.kernels.slice[region.front().index()].index()],
+                       end = trace.endOf(trace.kernels.slice[region.back().index()]), more = kFused - (end - begin);
+    s.after = {};
+    for (const KernelId kernel : region) s.after.removed.push_back(trace.kernels.slice[kernel.index()]);
+    s.after.begin = s.view.t0;
+    s.after.recorded_end = s.view.t1;
+    s.after.end = s.view.t1 + more;
+    s.after.gpu.add(s.view.t0, s.view.t0);
+    s.after.gpu.add(begin, begin);
+    s.after.gpu.add(end, begin + kFused);
+    s.after.gpu.add(s.view.t1, s.after.end);
+    FusedPlace place;
+    place.finding = static_cast<std::uint32_t>(norm - s.analysis->findings.begin());
+    place.instance = 1;
+    place.track = trace.slices.track[s.first.index()];
+    place.fused_ns = static_cast<double>(kFused);
+    place.begin = place.recorded_begin = begin;
+    place.end = begin + kFused;
+    place.recorded_end = end;
+    s.after.places = {place};
+    for (const double width : {200.0, 400.0, 600.0, 800.0}) {
+        s.view.width = width;
+        const double left = s.x(place.begin), right = s.x(place.end), y = s.rowMiddle();
+        ASSERT_GT(right - left, 4) << width;
+        for (const DrawRect& r : s.draw().rects) {
+            if (r.pick.kind != PickKind::Kernel || r.y > y || r.y + r.height < y) continue;
+            EXPECT_TRUE(r.x + r.width <= left + 2.5 || r.x >= right - 2.5) << width << ": " << r.x;
+        }
+    }
+}
+
 TEST(TimelineAfter, TheStepsNewEndIsMarked) {
     const Scene s;
     const DrawList list = s.draw();

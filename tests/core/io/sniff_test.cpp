@@ -97,6 +97,9 @@ TEST_F(SniffTest, KindsThatAreNotReadAreNamed) {
          "a log of torch.compile"},
         {"Qwen3ForCausalLM(\n  (model): Qwen3Model(", "the printout of a model"},
         {R"({"schema":"1.1.1","pid":1,"nodes":[{"id":1)", "a PyTorch execution trace"},
+        {R"({"schema":"fusescope.fuse/1","results":[]})", "analyze --measured"},
+        {R"({"device":"","inputs":[],"measured":[{"finding":"rope"}],"schema":"fusescope.session/1"})",
+         "the window opens a session"},
         {"\x7F"
          "ELF",
          "a program (ELF)"},

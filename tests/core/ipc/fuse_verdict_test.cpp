@@ -22,8 +22,8 @@ TEST(FuseVerdict, Speed) {
     EXPECT_EQ(judge(comparison({100, 99.9, 100.1}, {99.5, 99.4, 99.6}), true).speed, SpeedVerdict::NotFaster); // 0.5%
     EXPECT_EQ(judge(comparison({100, 98, 103}, {120, 115, 125}), true).speed, SpeedVerdict::Slower);
     EXPECT_EQ(judge(comparison({0, 0, 0}, {120, 115, 125}), true).speed, SpeedVerdict::Unknown);
-    EXPECT_EQ(speedText(judge(comparison({100, 98, 103}, {50, 49, 52}), true)), "faster 2.00x");
-    EXPECT_EQ(speedText(judge(comparison({100, 98, 103}, {200, 199, 201}), true)), "slower 2.00x");
+    EXPECT_EQ(speedText(judge(comparison({100, 98, 103}, {50, 49, 52}), true)), "2.00x faster");
+    EXPECT_EQ(speedText(judge(comparison({100, 98, 103}, {200, 199, 201}), true)), "2.00x slower");
 }
 
 TEST(FuseVerdict, Memory) {

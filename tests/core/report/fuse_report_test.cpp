@@ -156,7 +156,7 @@ TEST(FuseReport, Json) {
     EXPECT_EQ(double(first["speedup"]), 4);
     EXPECT_TRUE(first["baseline_graph_us"].is_null());
     EXPECT_DOUBLE_EQ(double(first["share_of_roof"]), 0.8);
-    EXPECT_EQ(std::string_view(first["verdict"]), "faster 4.00x, less memory, as exact as eager");
+    EXPECT_EQ(std::string_view(first["verdict"]), "4.00x faster, less memory, as exact as eager");
     EXPECT_EQ(double(json["regions"].at(0)["saving_us_per_step"]), 600);
     EXPECT_EQ(double(json["regions"].at(0)["predicted_saving_us_per_step"]["expected"]), 500);
     EXPECT_TRUE(json["regions"].at(0)["error"].is_null());
