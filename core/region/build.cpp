@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace fusescope {
 namespace region {
@@ -62,6 +63,13 @@ void addCosts(const Instance& instance, Region& region) {
     region.fused_bytes = std::max(0.0, instance.fused.bytes() - region.fused_backward_bytes);
     region.fused_backward_flops = instance.fused_backward.tensor_flops;
     region.fused_flops = std::max(0.0, instance.fused.tensor_flops - region.fused_backward_flops);
+    if (instance.pattern != Pattern::LinearCrossEntropy || !region.backward || region.fused.steps.empty()) return;
+    // The bundled operator makes the gradients in its forward, while a chunk of the logits is there; the backward only
+    // scales them.
+    region.fused_bytes += std::exchange(region.fused_backward_bytes, 0);
+    region.fused_flops += std::exchange(region.fused_backward_flops, 0);
+    if (region.reason.empty())
+        region.reason = "The fused forward computes the gradients as well: compare forward and backward together.";
 }
 
 // Of the bundled operators: norms, rotations and SwiGLU round where the model's own code writes a tensor; the catalogue

@@ -84,7 +84,7 @@ struct Region {
     std::vector<RegionInput> inputs;
     RegionProgram baseline;
     RegionProgram fused; // no steps: there is no fused form
-    std::string reason;  // why not, or what the fused form leaves out (no backward; fusions that could not be placed)
+    std::string reason;  // why not, what the fused form leaves out (no backward, a fusion), or how to read it
     double fused_bytes = 0;          // bytes one kernel must move, forward; 0 not known
     double fused_backward_bytes = 0; // and backward
     double fused_flops = 0, fused_backward_flops = 0;
