@@ -94,7 +94,8 @@ std::string whenText(const MeasuredResult& result) {
 
 std::string ranText(const MeasuredResult& result) {
     std::string text = result.result.device;
-    for (const std::string& part : {result.versions, result.runner, whenText(result)})
+    // Without the runner's command: reports are handed on, and it may name hosts and folders.
+    for (const std::string& part : {result.versions, whenText(result)})
         if (!part.empty()) text += (text.empty() ? "" : " · ") + part;
     return text;
 }

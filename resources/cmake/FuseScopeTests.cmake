@@ -70,7 +70,7 @@ function(fusescope_ui_test name)
     target_link_libraries(${target} PRIVATE fusescope_ui Qt6::Test)
     add_test(NAME ui.${name} COMMAND ${target})
     set(home "${PROJECT_BINARY_DIR}/tests/home/${name}")
-    set_tests_properties(ui.${name} PROPERTIES TIMEOUT ${FUSESCOPE_TEST_TIMEOUT} LABELS ui ENVIRONMENT
+    set_tests_properties(ui.${name} PROPERTIES TIMEOUT 300 LABELS ui ENVIRONMENT
         "QT_QPA_PLATFORM=offscreen;LC_ALL=C.UTF-8;XDG_CONFIG_HOME=${home}/config;XDG_CACHE_HOME=${home}/cache;XDG_DATA_HOME=${home}/data")
 endfunction()
 

@@ -62,6 +62,7 @@ MeasuredSet measuredOf(const Analysis& a, bool gpu) {
     m.instance_class = instanceClasses(a, a.findings.front()).front().name;
     m.shape = "<b>hostile</b>";
     m.versions = "torch <script>";
+    m.runner = "ssh someones-host fusescope-runner";
     m.result.device = gpu ? a.device.name : "CPU (reference kernels)";
     m.result.on_gpu = gpu;
     Comparison& c = m.result.directions.emplace_back();
@@ -87,6 +88,8 @@ TEST(Html, MeasuredStandsBesideThePrediction) {
     EXPECT_FALSE(has(page, "<script"));
     EXPECT_FALSE(has(page, "<b>hostile"));
     EXPECT_TRUE(has(page, "never more than they take"));
+    EXPECT_FALSE(has(page, "someones-host")); // a page is handed on
+    EXPECT_FALSE(has(analysisMarkdown(a, measuredOf(a, true)), "someones-host"));
     const std::string cpu = analysisHtml(a, layeredLayout, measuredOf(a, false));
     EXPECT_TRUE(has(cpu, "Ran on the CPU"));
     EXPECT_FALSE(has(cpu, "<p><b>predicted"));
