@@ -99,6 +99,7 @@ Result<MeasuredFile> readMeasured(std::string_view text, const std::string& wher
     const auto wrong = [&](std::string found) {
         return Error{ErrorCode::WrongFormat, kExpected, std::move(found), where};
     };
+    if (text.empty()) return wrong("an empty file"); // simdjson wants an address even for no bytes
     if (text.size() > kMostBytes) return wrong("a file of more than 64 MB");
     simdjson::dom::parser parser;
     Element root;

@@ -95,7 +95,7 @@ TEST(MeasuredJson, WhatItIsNotIsSaid) {
         return read ? std::string() : read.error().message();
     };
     EXPECT_EQ(problem(file("fusescope.fuse/1", "")), "");
-    EXPECT_THAT(problem(""), HasSubstr("no JSON object"));
+    EXPECT_THAT(problem(""), HasSubstr("an empty file"));
     EXPECT_THAT(problem("[]"), HasSubstr("no JSON object"));
     EXPECT_THAT(problem(file("fusescope.analysis/1", "")), HasSubstr("'fusescope.analysis/1'"));
     EXPECT_THAT(problem(R"({"schema":"fusescope.fuse/1"})"), HasSubstr("the member 'measured'"));
