@@ -40,7 +40,7 @@
 //
 // The first call of a region on a kind of device compiles it (some tenths of a second) or reads it from the cache on
 // disk; do that before a stream is captured into a graph (fusescope_pointwise_chain_prepare). The backward of a region
-// is itself a region: there is none here.
+// is itself a region, which gradient.h writes and the Torch binding runs.
 #pragma once
 
 #include "kernels/common/abi.h"

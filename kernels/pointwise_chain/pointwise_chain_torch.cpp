@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // torch.ops.fusescope.pointwise_chain(inputs, program, fast): CUDA, CPU (the fp64 reference, each result rounded to its
-// type unless `fast`) and Meta. There is no gradient: the backward of a region is a region of its own.
+// type unless `fast`), Meta and Autograd (gradient.h makes the backward's region).
+//   pointwise_chain_gradient(inputs, program)                          the backward's region, its inputs and outputs
 //   pointwise_chain_source(inputs, program, fast)                      the CUDA source that these inputs need
 //   pointwise_chain_binary(inputs, program, compute_capability, fast)  and its machine code; no device is needed
 #include "kernels/common/torch_support.h"
 #include "kernels/pointwise_chain/chain.h"
+#include "kernels/pointwise_chain/gradient.h"
 #include "kernels/pointwise_chain/pointwise_chain.h"
 #include "kernels/pointwise_chain/pointwise_chain_ref.h"
 
 #include <ATen/ExpandUtils.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <mutex>
-#include <torch/csrc/autograd/autograd_not_implemented_fallback.h>
+#include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
 namespace fusescope::kernels {
@@ -19,6 +21,8 @@ namespace {
 
 using at::Tensor;
 using Tensors = std::vector<Tensor>;
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
 using Chain = std::shared_ptr<const FsChain>;
 
 /// The region of a text, read once.
@@ -163,6 +167,78 @@ Tensors runMeta(at::TensorList inputs, const std::string& text, bool) {
     return outputs;
 }
 
+Tensors callChain(at::TensorList inputs, const std::string& text, bool fast) {
+    static const auto op = operatorOf<decltype(runMeta)>("fusescope::pointwise_chain");
+    return op.call(inputs, text, fast);
+}
+
+/// A gradient of the broadcast shape, or of its rows, as the input's.
+Tensor shapedAs(const Tensor& input, const Tensor& gradient) {
+    Tensor g = gradient;
+    if (input.dim() > 0 && input.sym_size(-1) != g.sym_size(-1) && g.sym_size(-1) == 1) {
+        c10::SymDimVector wide(g.sym_sizes().begin(), g.sym_sizes().end());
+        wide.back() = input.sym_size(-1);
+        g = g.expand_symint(wide);
+    }
+    return at::sum_to(g, input.sym_sizes());
+}
+
+chain::Gradient gradientFor(at::TensorList inputs, const chain::Program& program, const std::vector<bool>& wanted) {
+    std::vector<int64_t> last;
+    for (const Tensor& t : inputs) last.push_back(t.dim() > 0 ? t.sym_size(-1).guard_int(__FILE__, __LINE__) : 1);
+    auto made = chain::gradientOf(program, last, wanted);
+    if (const auto* refused = std::get_if<std::string>(&made)) TORCH_CHECK(false, *refused);
+    return std::get<chain::Gradient>(std::move(made));
+}
+
+struct PointwiseChain : torch::autograd::Function<PointwiseChain> {
+    static variable_list forward(AutogradContext* context, at::TensorList inputs, const std::string& text, bool fast) {
+        const at::AutoDispatchBelowADInplaceOrView guard;
+        context->save_for_backward(inputs.vec());
+        context->saved_data["text"] = text;
+        context->saved_data["fast"] = fast;
+        Tensors outputs = callChain(inputs, text, fast);
+        Tensors exact;
+        for (const Tensor& t : outputs)
+            if (!t.is_floating_point()) exact.push_back(t);
+        context->mark_non_differentiable(exact);
+        return outputs;
+    }
+
+    static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+        Tensors inputs = context->get_saved_variables();
+        const size_t count = inputs.size();
+        std::vector<bool> wanted;
+        for (size_t i = 0; i < count; ++i) wanted.push_back(context->needs_input_grad(i));
+        const Chain chain = chainOf(context->saved_data["text"].toStringRef());
+        const chain::Gradient gradient = gradientFor(inputs, chain->program, wanted);
+        variable_list results(count + 2); // the text and `fast` have none
+        for (size_t i = 0; i < gradients.size(); ++i)
+            if (chain::isFloating(chain->program.nodes[size_t(chain->program.outputs[i])].dtype))
+                inputs.push_back(gradients[i]);
+        if (!gradient.of.empty()) {
+            Tensors used;
+            for (const int i : gradient.from) used.push_back(inputs[size_t(i)]);
+            const Tensors found = callChain(used, gradient.text, context->saved_data["fast"].toBool());
+            for (size_t k = 0; k < found.size(); ++k) {
+                const size_t i = size_t(gradient.of[k]);
+                results[i] = shapedAs(inputs[i], found[k]);
+            }
+        }
+        for (size_t i = 0; i < count; ++i)
+            if (wanted[i] && !results[i].defined()) results[i] = at::zeros_like(inputs[i]);
+        return results;
+    }
+};
+
+Tensors withGradient(at::TensorList inputs, const std::string& text, bool fast) {
+    bool wanted = false;
+    for (const Tensor& t : inputs) wanted = wanted || wantsGradient(t);
+    if (wanted) return PointwiseChain::apply(inputs, text, fast);
+    const at::AutoDispatchBelowADInplaceOrView below;
+    return callChain(inputs, text, fast);
+}
+
 /// The call with addresses that are not looked at, aligned as the allocator's would be: tensors without memory have a
 /// source too.
 Call unlaunched(at::TensorList inputs, const std::string& text, bool fast) {
@@ -199,7 +275,19 @@ Tensor binary(at::TensorList inputs, const std::string& text, int64_t capability
     return at::from_blob(code.data(), {int64_t(size)}, at::kByte).clone();
 }
 
+/// The backward's region for all floating inputs, what it takes, and whose gradients it gives.
+std::tuple<std::string, std::vector<int64_t>, std::vector<int64_t>> backwardText(at::TensorList inputs,
+                                                                                 const std::string& text) {
+    const Chain chain = chainOf(text);
+    checkInputs(*chain, inputs);
+    std::vector<bool> wanted;
+    for (const Tensor& t : inputs) wanted.push_back(t.is_floating_point());
+    const chain::Gradient g = gradientFor(inputs, chain->program, wanted);
+    return {g.text, {g.from.begin(), g.from.end()}, {g.of.begin(), g.of.end()}};
+}
+
 TORCH_LIBRARY_FRAGMENT(fusescope, m) {
+    m.def("pointwise_chain_gradient(Tensor[] inputs, str program) -> (str, int[], int[])", backwardText);
     m.def("pointwise_chain(Tensor[] inputs, str program, bool fast=False) -> Tensor[]");
     m.def("pointwise_chain_source(Tensor[] inputs, str program, bool fast=False) -> str", source);
     m.def("pointwise_chain_binary(Tensor[] inputs, str program, int compute_capability, bool fast=False) -> Tensor",
@@ -208,9 +296,7 @@ TORCH_LIBRARY_FRAGMENT(fusescope, m) {
 TORCH_LIBRARY_IMPL(fusescope, CUDA, m) { m.impl("pointwise_chain", runCuda); }
 TORCH_LIBRARY_IMPL(fusescope, CPU, m) { m.impl("pointwise_chain", runCpu); }
 TORCH_LIBRARY_IMPL(fusescope, Meta, m) { m.impl("pointwise_chain", runMeta); }
-TORCH_LIBRARY_IMPL(fusescope, Autograd, m) {
-    m.impl("pointwise_chain", torch::autograd::autogradNotImplementedFallback());
-}
+TORCH_LIBRARY_IMPL(fusescope, Autograd, m) { m.impl("pointwise_chain", withGradient); }
 
 } // namespace
 } // namespace fusescope::kernels

@@ -72,13 +72,6 @@ def test_compiles_with_changing_shapes():
         assert torch.equal(f(x, y), chain([x, y], text)[0])
 
 
-def test_has_no_gradient():
-    x = torch.randn(3, 4, requires_grad=True)
-    y, = chain([x], region("%1 = exp.{t} %0", 1, "f32"))
-    with pytest.raises(RuntimeError, match="not implemented"):
-        y.sum().backward()
-
-
 def test_refuses_what_does_not_fit(device):
     x = torch.randn(3, 8, device=device)
     with pytest.raises(RuntimeError, match="line 2: %1: there is no operator 'silly'"):

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/pointwise_chain/gradient.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+namespace fusescope::kernels::chain {
+namespace {
+
+/// A value of the text under construction. Adjoints have all leading dimensions of the region; `wide` tells whether
+/// they have the last one as well.
+struct Value {
+    int line = -1;
+    bool wide = false;
+    std::string constant; // in its place
+};
+
+std::string textOf(const Constant& c) {
+    return c.integral ? sentence("%lld", static_cast<long long>(c.integer)) : sentence("%.17g", c.value);
+}
+
+Value number(double value) { return {-1, false, sentence("%.17g", value)}; }
+
+class Writer {
+public:
+    Writer(const Program& program, const std::vector<int64_t>& last)
+        : program_(program), forward_(program.nodes.size()) {
+        for (size_t i = 0; i < size_t(program.inputs); ++i) forward_[i] = input(program.nodes[i].dtype, last[i] != 1);
+        for (const Node& node : program.nodes) {
+            int64_t size = node.op == Op::input ? last[last_.size()] : 1;
+            if (!isReduction(node.op))
+                for (const Operand& o : node.operands)
+                    if (o.node >= 0 && size == 1) size = last_[size_t(o.node)];
+            last_.push_back(size);
+        }
+    }
+
+    /// Before all other lines.
+    Value input(Dtype dtype, bool wide) {
+        lines_.push_back({sentence("input %s", nameOf(dtype)), {}, {}});
+        inputs_ = int(lines_.size());
+        return {inputs_ - 1, wide, {}};
+    }
+
+    Value emit(const char* op, Dtype type, const std::vector<Value>& operands, const std::string& after = {}) {
+        Value result{int(lines_.size()), false, {}};
+        for (const Value& v : operands) result.wide = result.wide || v.wide;
+        const std::string_view name = op;
+        if (name == "sum" || name == "mean" || name == "amax") result.wide = false;
+        lines_.push_back({sentence("%s.%s", op, nameOf(type)), operands, after});
+        return result;
+    }
+
+    Value in(Dtype type, const Value& v, Dtype now) { return type == now || v.line < 0 ? v : emit("to", type, {v}); }
+
+    /// A node of the region, computed anew where it is first asked for.
+    Value forward(int node) {
+        Value& known = forward_[size_t(node)];
+        if (known.line >= 0) return known;
+        const Node& n = program_.nodes[size_t(node)];
+        std::vector<Value> operands;
+        for (const Operand& o : n.operands) operands.push_back(operand(o));
+        Value made = emit(factsOf(n.op).name, n.dtype, operands, n.alpha == 1 ? "" : sentence(" alpha=%.17g", n.alpha));
+        made.wide = wide(node);
+        return forward_[size_t(node)] = made;
+    }
+
+    Value operand(const Operand& o) {
+        if (o.node >= 0) return forward(o.node);
+        return {-1, false, o.absent ? std::string("none") : textOf(o.constant)};
+    }
+
+    bool wide(int node) const { return last_[size_t(node)] != 1; }
+    int64_t last(int node) const { return last_[size_t(node)]; }
+    bool isInput(const Value& v) const { return v.line < inputs_; }
+
+    /// The lines that the outputs need, numbered anew, and in `used` the inputs among them.
+    std::string text(const std::vector<Value>& outputs, std::vector<int>& used) const {
+        std::vector<int> number(lines_.size(), -1); // 0: needed
+        for (const Value& v : outputs) number[size_t(v.line)] = 0;
+        for (size_t i = lines_.size(); i-- > 0;)
+            if (number[i] == 0)
+                for (const Value& v : lines_[i].operands)
+                    if (v.line >= 0) number[size_t(v.line)] = 0;
+        std::string text;
+        int next = 0;
+        for (size_t i = 0; i < lines_.size(); ++i) {
+            if (number[i] < 0) continue;
+            if (int(i) < inputs_) used.push_back(int(i));
+            number[i] = next++;
+            text += sentence("%%%d = ", number[i]) + lines_[i].head;
+            for (const Value& v : lines_[i].operands)
+                text += ' ' + (v.line >= 0 ? sentence("%%%d", number[size_t(v.line)]) : v.constant);
+            text += lines_[i].after + '\n';
+        }
+        for (const Value& v : outputs) text += sentence("output %%%d\n", number[size_t(v.line)]);
+        return text;
+    }
+
+private:
+    struct Line {
+        std::string head; // "mul.f32"
+        std::vector<Value> operands;
+        std::string after;
+    };
+
+    const Program& program_;
+    std::vector<Value> forward_;
+    std::vector<int64_t> last_;
+    std::vector<Line> lines_;
+    int inputs_ = 0;
+};
+
+/// What an operator hands to each of its operands, given the gradient of its result: in the type of computation.
+class Rules {
+public:
+    Rules(Writer& writer, const Program& program, int node, const Value& gradient)
+        : w_(writer), program_(program), node_(node), n_(program.nodes[size_t(node)]),
+          type_(isHalf(n_.dtype) ? FS_CHAIN_F32 : n_.dtype), g_(writer.in(type_, gradient, n_.dtype)) {}
+
+    Dtype type() const { return type_; }
+
+    /// Nothing: none flows there. A sentence: it cannot be said.
+    std::optional<Value> of(size_t at, std::string& refused) {
+        const auto a = [&] { return at_(0); };
+        const auto b = [&] { return at_(1); };
+        const auto y = [&] { return w_.in(type_, w_.forward(node_), n_.dtype); };
+        switch (n_.op) {
+        case Op::neg: return one("neg", g_);
+        case Op::abs: {
+            const Value otherwise = where(test("lt", a(), number(0)), one("neg", g_), number(0));
+            return where(test("gt", a(), number(0)), g_, otherwise);
+        }
+        case Op::reciprocal: return one("neg", mul(g_, mul(y(), y())));
+        case Op::sqrt: return div(g_, mul(y(), number(2)));
+        case Op::rsqrt: return mul(mul(g_, number(-0.5)), mul(y(), mul(y(), y())));
+        case Op::exp: return mul(g_, y());
+        case Op::log: return div(g_, a());
+        case Op::tanh: return mul(g_, minus(number(1), mul(y(), y())));
+        case Op::sigmoid: return mul(g_, mul(minus(number(1), y()), y()));
+        case Op::silu: {
+            const Value s = one("sigmoid", a());
+            return mul(g_, mul(s, plus(mul(a(), minus(number(1), s)), number(1))));
+        }
+        case Op::gelu: {
+            const Value cdf = mul(plus(one("erf", mul(a(), number(0.70710678118654752))), number(1)), number(0.5));
+            const Value pdf = mul(one("exp", mul(mul(a(), a()), number(-0.5))), number(0.39894228040143268));
+            return mul(g_, plus(cdf, mul(a(), pdf)));
+        }
+        case Op::geluTanh: {
+            constexpr double beta = 0.79788456080286536, kappa = 0.044715;
+            const Value square = mul(a(), a());
+            const Value t = one("tanh", mul(mul(a(), plus(mul(square, number(kappa)), number(1))), number(beta)));
+            const Value slope = mul(plus(mul(square, number(3 * kappa)), number(1)), number(beta));
+            const Value left = mul(plus(t, number(1)), number(0.5));
+            const Value right = mul(mul(a(), number(0.5)), mul(minus(number(1), mul(t, t)), slope));
+            return mul(g_, plus(left, right));
+        }
+        case Op::relu: return where(test("gt", y(), number(0)), g_, number(0));
+        case Op::erf: return mul(g_, mul(one("exp", one("neg", mul(a(), a()))), number(1.1283791670955126)));
+        case Op::square: return mul(g_, mul(a(), number(2)));
+        case Op::sin: return mul(g_, one("cos", a()));
+        case Op::cos: return one("neg", mul(g_, one("sin", a())));
+        case Op::expm1: return mul(g_, plus(y(), number(1)));
+        case Op::log1p: return div(g_, plus(a(), number(1)));
+        case Op::to: return g_;
+        case Op::add:
+        case Op::sub: {
+            const double factor = at == 0 ? 1 : n_.op == Op::add ? n_.alpha : -n_.alpha;
+            return factor == 1 ? g_ : factor == -1 ? one("neg", g_) : mul(g_, number(factor));
+        }
+        case Op::mul: return mul(g_, at == 0 ? b() : a());
+        case Op::div: return at == 0 ? div(g_, b()) : one("neg", mul(g_, div(div(a(), b()), b())));
+        case Op::minimum:
+        case Op::maximum: {
+            const Value mine = at_(at), other = at_(1 - at);
+            const Value wins = test(n_.op == Op::minimum ? "lt" : "gt", mine, other);
+            return where(wins, g_, where(test("eq", mine, other), mul(g_, number(0.5)), number(0)));
+        }
+        case Op::pow: {
+            const double exponent = n_.operands[1].constant.value;
+            if (at == 1 || n_.operands[1].node >= 0) return refuse(refused, "an exponent");
+            if (exponent == 0) return std::nullopt;
+            const Value power = exponent == 1   ? number(1)
+                                : exponent == 2 ? a()
+                                                : w_.emit("pow", type_, {a(), number(exponent - 1)});
+            return mul(g_, exponent == 1 ? power : mul(power, number(exponent)));
+        }
+        case Op::where:
+            if (at == 0) return std::nullopt;
+            return at == 1 ? where(w_.operand(n_.operands[0]), g_, number(0))
+                           : where(w_.operand(n_.operands[0]), number(0), g_);
+        case Op::clamp: {
+            if (at != 0) return refuse(refused, "a bound of clamp");
+            Value result = g_;
+            if (!n_.operands[1].absent) result = where(test("ge", a(), b()), result, number(0));
+            if (!n_.operands[2].absent) result = where(test("le", a(), at_(2)), result, number(0));
+            return result;
+        }
+        case Op::sum: return g_;
+        case Op::mean: return div(g_, number(double(w_.last(n_.operands[0].node))));
+        case Op::amax: { // shared by all that are largest
+            const Value mask = w_.in(type_, test("eq", a(), y()), FS_CHAIN_BOOL);
+            return mul(div(g_, w_.emit("sum", type_, {mask})), mask);
+        }
+        case Op::floor:
+        case Op::ceil:
+        case Op::trunc:
+        case Op::round:
+        case Op::input:
+        case Op::logicalNot:
+        case Op::eq:
+        case Op::ne:
+        case Op::lt:
+        case Op::le:
+        case Op::gt:
+        case Op::ge:
+        case Op::logicalAnd:
+        case Op::logicalOr: break;
+        }
+        return std::nullopt;
+    }
+
+private:
+    Value at_(size_t i) {
+        const Operand& o = n_.operands[i];
+        return o.node >= 0 ? w_.in(type_, w_.forward(o.node), program_.nodes[size_t(o.node)].dtype) : w_.operand(o);
+    }
+    Value one(const char* op, const Value& x) { return w_.emit(op, type_, {x}); }
+    Value mul(const Value& x, const Value& y) { return w_.emit("mul", type_, {x, y}); }
+    Value div(const Value& x, const Value& y) { return w_.emit("div", type_, {x, y}); }
+    Value plus(const Value& x, const Value& y) { return w_.emit("add", type_, {x, y}); }
+    Value minus(const Value& x, const Value& y) { return w_.emit("sub", type_, {x, y}); }
+    Value test(const char* op, const Value& x, const Value& y) { return w_.emit(op, FS_CHAIN_BOOL, {x, y}); }
+    Value where(const Value& test, const Value& x, const Value& y) { return w_.emit("where", type_, {test, x, y}); }
+    static std::optional<Value> refuse(std::string& refused, const char* what) {
+        refused = sentence("pointwise_chain: there is no gradient of %s", what);
+        return std::nullopt;
+    }
+
+    Writer& w_;
+    const Program& program_;
+    int node_;
+    const Node& n_;
+    Dtype type_;
+    Value g_;
+};
+
+/// Nodes that lie between a wanted input and an output's gradient.
+std::vector<bool> neededOf(const Program& program, const std::vector<bool>& wanted) {
+    std::vector<bool> needed;
+    for (const Node& node : program.nodes) {
+        bool on = node.op == Op::input && wanted[needed.size()];
+        for (const Operand& o : node.operands) on = on || (o.node >= 0 && needed[size_t(o.node)]);
+        needed.push_back(on && isFloating(node.dtype));
+    }
+    return needed;
+}
+
+} // namespace
+
+std::variant<Gradient, std::string> gradientOf(const Program& program, const std::vector<int64_t>& last,
+                                               const std::vector<bool>& wanted) {
+    const std::vector<bool> needed = neededOf(program, wanted);
+    Writer w(program, last);
+    std::vector<std::optional<Value>> adjoint(program.nodes.size());
+    const auto add = [&](int node, const Value& v, Dtype type) {
+        const Dtype own = program.nodes[size_t(node)].dtype;
+        const Value typed = w.in(own, v, type);
+        std::optional<Value>& sum = adjoint[size_t(node)];
+        sum = sum ? w.emit("add", own, {*sum, typed}) : typed;
+    };
+    std::vector<Value> given;
+    for (const int output : program.outputs)
+        if (isFloating(program.nodes[size_t(output)].dtype))
+            given.push_back(w.input(program.nodes[size_t(output)].dtype, w.wide(output)));
+    size_t next = 0;
+    for (const int output : program.outputs)
+        if (const Dtype type = program.nodes[size_t(output)].dtype; isFloating(type)) add(output, given[next++], type);
+
+    for (int node = int(program.nodes.size()) - 1; node >= program.inputs; --node) {
+        const Node& n = program.nodes[size_t(node)];
+        if (!adjoint[size_t(node)] || !needed[size_t(node)]) continue;
+        Rules rules(w, program, node, *adjoint[size_t(node)]);
+        for (size_t at = 0; at < n.operands.size(); ++at) {
+            const int operand = n.operands[at].node;
+            if (operand < 0 || !needed[size_t(operand)]) continue;
+            std::string refused;
+            std::optional<Value> v = rules.of(at, refused);
+            if (!refused.empty()) return refused;
+            if (!v) continue;
+            if (!w.wide(operand) && w.wide(node)) // the operand was broadcast over the row
+                v = v->wide ? w.emit("sum", rules.type(), {*v})
+                            : w.emit("mul", rules.type(), {*v, number(double(w.last(node)))});
+            add(operand, *v, rules.type());
+        }
+    }
+
+    Gradient result;
+    std::vector<Value> outputs;
+    std::set<int> told;
+    for (int i = 0; i < program.inputs; ++i) {
+        if (!wanted[size_t(i)] || !adjoint[size_t(i)]) continue;
+        Value v = *adjoint[size_t(i)];
+        if (w.isInput(v) || !told.insert(v.line).second) v = w.emit("to", program.nodes[size_t(i)].dtype, {v});
+        result.of.push_back(i);
+        outputs.push_back(v);
+    }
+    if (!outputs.empty()) result.text = w.text(outputs, result.from);
+    return result;
+}
+
+} // namespace fusescope::kernels::chain

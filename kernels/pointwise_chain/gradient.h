@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The backward of a region, which is a region itself. It computes what it needs of the forward anew.
+#pragma once
+
+#include "kernels/pointwise_chain/program.h"
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace fusescope::kernels::chain {
+
+struct Gradient {
+    std::string text;      // "" when every gradient is zero
+    std::vector<int> from; // its inputs: of the region's inputs and, after them, the gradients of its floating outputs
+    std::vector<int> of;   // whose gradient each output is, of all inputs broadcast together or of its rows: the caller
+                           // sums it up, or expands it, to the input's shape
+};
+
+/// The gradients of the inputs that are `wanted` (floating ones), for inputs whose last dimensions are `last` (1 for
+/// 0-d tensors). Formulas are PyTorch's (derivatives.yaml); half precision is computed in fp32 within an operator's
+/// formula and rounded to the operand's type after it. Or a sentence: where there is none.
+std::variant<Gradient, std::string> gradientOf(const Program& program, const std::vector<int64_t>& last,
+                                               const std::vector<bool>& wanted);
+
+} // namespace fusescope::kernels::chain

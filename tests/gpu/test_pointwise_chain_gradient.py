@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pointwise_chain's backward, a region made from the region, beside autograd through the same in eager PyTorch."""
+import pytest
+import torch
+from checking import assert_close
+from regions import GEGLU, LAYER_NORM, RMS_NORM, SOFTMAX, SWIGLU, geglu, layer_norm, operators, region, rms_norm, softmax
+from torch.testing._internal.optests import opcheck
+
+ops = torch.ops.fusescope
+chain = ops.pointwise_chain
+OPERATORS = [o for o in operators() if ".bool" not in o[1] or o[0] == "where"]
+POSITIVE = ("log", "sqrt", "rsqrt", "pow.{t} %0 0.5", "pow.{t} %0 -0.5", "pow.{t} %0 1.7", "log1p", "reciprocal",
+            "pow.{t} %0 -1", "pow.{t} %0 -2")
+# Text, shapes of the inputs, eager. The weight is a row; others stand for what lies beside a whole row.
+REGIONS = {
+    "rms_norm": (RMS_NORM, [(6, 40), (40,)], lambda x, w: rms_norm(x, w)),
+    "softmax": (SOFTMAX, [(2, 3, 17)], lambda x: (softmax(x),)),
+    "layer_norm": (LAYER_NORM, [(5, 33), (33,), (33,)], lambda x, w, b: (layer_norm(x, w, b),)),
+    "swiglu": (SWIGLU, [(4, 24), (4, 24)], lambda g, u: (torch.nn.functional.silu(g) * u,)),
+    "geglu": (GEGLU, [(4, 24), (4, 24)], lambda g, u: (geglu(g, u),)),
+    # A gradient that is the same along the row meets an operand that stands for the row.
+    "mean of a sum": ("%2 = neg.{t} %0\n%3 = add.{t} %2 %1\n%4 = mean.{t} %3", [(4, 9), (4, 1)],
+                      lambda x, b: ((-x + b).mean(-1, keepdim=True),)),
+    # A row's value that is used by rows and by elements, and is an output itself.
+    "a sum used twice": ("%2 = sum.{t} %0\n%3 = sin.{t} %2\n%4 = mul.{t} %3 %2\n%5 = mul.{t} %0 %4\n%6 = mul.{t} %5 %1"
+                         "\noutput %6\noutput %4", [(3, 7), ()],
+                         lambda x, s: (x * (x.sum(-1, keepdim=True).sin() * x.sum(-1, keepdim=True)) * s,
+                                       x.sum(-1, keepdim=True).sin() * x.sum(-1, keepdim=True))),
+    "amax with ties": ("%1 = amax.{t} %0\n%2 = mul.{t} %0 %1", [(3, 5)],
+                       lambda x: (x * x.amax(-1, keepdim=True),)),
+    "broadcast over all": ("%3 = mul.{t} %0 %1\n%4 = cos.{t} %2\n%5 = add.{t} %3 %4 alpha=0.7",
+                           [(2, 3, 5), (3, 1), (1, 1, 5)], lambda x, y, z: (torch.add(x * y, z.cos(), alpha=0.7),)),
+    "rows of one": ("%2 = sum.{t} %0\n%3 = mul.{t} %2 %1", [(4, 1), (4, 1)], lambda x, y: (x.sum(-1, keepdim=True) * y,)),
+    "the same twice": ("%2 = mul.{t} %0 %0\n%3 = add.{t} %2 %1", [(3, 4), (3, 4)], lambda x, y: (x * x + y,)),
+}
+
+
+def gradients(outputs, inputs, seed=3):
+    generator = torch.Generator().manual_seed(seed)
+    given = [torch.randn(o.shape, generator=generator, dtype=torch.float64).to(o.dtype).to(o.device) for o in outputs]
+    return torch.autograd.grad(outputs, inputs, given, allow_unused=True)
+
+
+def leaves(shapes, dtype, device, positive=False):
+    made = [torch.randn(shape, dtype=torch.float64) for shape in shapes]
+    return [(t.abs() + 0.1 if positive else t).to(dtype).to(device).requires_grad_() for t in made]
+
+
+@pytest.mark.parametrize("name,body,inputs,eager", OPERATORS, ids=[o[0] for o in OPERATORS])
+def test_operators_in_fp64(name, body, inputs, eager, device):
+    x = leaves([(4, 33)] * inputs, torch.float64, device, name in POSITIVE)
+    if "clamp.{t} %0 %1" in name:
+        x[1] = x[1].detach() # a bound: none
+    out, want = chain(x, region(body, inputs, "f64"))[0], eager(*x)
+    wanted = [t for t in x if t.requires_grad]
+    for mine, theirs in zip(gradients([out], wanted), gradients([want], wanted)):
+        theirs = torch.zeros_like(x[0]) if theirs is None else theirs
+        assert mine.dtype == theirs.dtype
+        torch.testing.assert_close(mine, theirs, rtol=1e-6 if "to." in name else 1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("name", REGIONS)
+def test_regions(name, dtype, device):
+    body, shapes, eager = REGIONS[name]
+    kind = {torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16"}[dtype]
+    x = leaves(shapes, dtype, device)
+    if name == "amax with ties":
+        x = [torch.tensor([[1, 3, 3, 0, -1], [2, 2, 2, 2, 2], [0, -1, -2, 5, 1]], dtype=dtype, device=device).requires_grad_()]
+    outputs = chain(x, region(body, len(x), kind))
+    exact = [t.detach().double().requires_grad_() for t in x]
+    want = eager(*exact)
+    for mine, theirs, t in zip(gradients(outputs, x), gradients([w.to(torch.float64) for w in want], exact), x):
+        assert mine.shape == t.shape and mine.dtype == dtype
+        assert_close(mine, theirs.to(device), dtype=dtype, factor=8, scale=max(theirs.abs().max().item(), 1))
+
+
+def test_only_what_is_wanted(device):
+    x, weight = leaves([(6, 40), (40,)], torch.float32, device)
+    weight = weight.detach()
+    out = chain([x, weight], region(RMS_NORM, 2, "f32"))[0]
+    assert out.requires_grad and torch.autograd.grad(out.sum(), x)[0].shape == x.shape
+    with torch.no_grad():
+        assert not chain([x, weight], region(RMS_NORM, 2, "f32"))[0].requires_grad
+    assert not chain([x.detach(), weight], region(RMS_NORM, 2, "f32"))[0].requires_grad
+
+
+def test_whole_numbers_have_none(device):
+    x = torch.randn(3, 5, device=device).requires_grad_()
+    of = torch.tensor([[0], [2], [4]], device=device)
+    text = "%0 = input f32; %1 = input i64; %2 = to.f32 %1; %3 = mul.f32 %0 %2; %4 = gt.bool %3 0.5; output %3; output %4"
+    out, above = chain([x, of], text)
+    assert not above.requires_grad
+    assert torch.equal(torch.autograd.grad(out.sum(), x)[0], of.float().expand(3, 5))
+
+
+def test_a_bound_has_none(device):
+    x, low = leaves([(3, 4), (3, 4)], torch.float32, device)
+    out = chain([x, low], region("%2 = clamp.{t} %0 %1 none", 2, "f32"))[0]
+    with pytest.raises(RuntimeError, match="no gradient of a bound of clamp"):
+        out.sum().backward()
+
+
+@pytest.mark.parametrize("name", REGIONS)
+def test_against_differences(name):
+    body, shapes, _ = REGIONS[name]
+    x = leaves(shapes, torch.float64, "cpu")
+    text = region(body.replace(".f32", ".f64"), len(x), "f64")
+    assert torch.autograd.gradcheck(lambda *t: tuple(chain(list(t), text)), x)
+    assert torch.autograd.gradgradcheck(lambda *t: tuple(chain(list(t), text)), x)
+
+
+@pytest.mark.parametrize("kind", ["f32", "bf16"])
+@pytest.mark.parametrize("name", REGIONS)
+def test_the_compiler_takes_it(name, kind):
+    body, shapes, _ = REGIONS[name]
+    dtype = {"f32": torch.float32, "bf16": torch.bfloat16}[kind]
+    x = leaves(shapes, dtype, "cpu")
+    text = region(body, len(x), kind)
+    backward, used, of = ops.pointwise_chain_gradient(x, text)
+    taken = (x + chain(x, text))
+    assert sorted(of) == list(range(len(x)))
+    assert ops.pointwise_chain_binary([taken[i].detach() for i in used], backward, 90).numel() > 0
+
+
+def test_traced(device):
+    body, shapes, _ = REGIONS["rms_norm"]
+    x = leaves(shapes, torch.float32, device)
+    text = region(body, 2, "f32")
+    opcheck(chain.default, (x, text))
+    compiled = torch.compile(lambda *t: chain(list(t), text)[0] * 2, backend="aot_eager", fullgraph=True)
+    mine, want = gradients([compiled(*x)], x), gradients([chain(x, text)[0] * 2], x)
+    assert all(torch.equal(a, b) for a, b in zip(mine, want))
