@@ -102,8 +102,9 @@ def test_cancel_ends_the_running_request(runner):
 
 
 def test_an_operator_that_does_not_end_ends_the_runner():
-    # One operator, 120 products of 137 GFLOP each: minutes on a few cores.
-    endless = region([tensor("x", 4096, 4096)], [step("aten::matrix_power", [0], 2**62 - 1)])
+    # One operator, 120 products of 464 GFLOP each in fp64, which no core has a unit for as it may for bf16: 20 minutes
+    # on two cores.
+    endless = region([tensor("x", 6144, 6144, dtype="f64")], [step("aten::matrix_power", [0], 2**62 - 1)])
     with Runner() as runner:
         identity = runner.send("fuse", region=endless, time_limit_s=600)
         while runner.line()["stage"] != "baseline":
