@@ -27,6 +27,18 @@ void complainAboutInputs(const Analysis& analysis) {
                      (problem.count > 1 ? " (" + std::to_string(problem.count) + "x)" : ""));
 }
 
+bool checkUse(const std::string& device, std::vector<std::string> inputs, const std::vector<std::string>& targets) {
+    if (!device.empty())
+        if (const auto known = deviceByName(device); !known) {
+            complain(known.error().message());
+            return false;
+        }
+    inputs.push_back(device); // may be a file
+    const Status apart = checkTargets(inputs, targets);
+    if (!apart) complain(apart.error().message());
+    return apart.ok();
+}
+
 int analyseInputs(const std::vector<std::string>& files, const AnalyzeOptions& options, AnalysisPtr& out) {
     Progress progress;
     std::vector<Error> unusable;
@@ -106,18 +118,9 @@ void complainAboutStrangers(const Analysis& analysis, const Results& results) {
 } // namespace
 
 int runAnalyze(const AnalyzeArguments& arguments) {
-    if (!arguments.device.empty())
-        if (const auto device = deviceByName(arguments.device); !device) {
-            complain(device.error().message());
-            return kExitUsage;
-        }
     std::vector<std::string> inputs = arguments.files;
-    inputs.push_back(arguments.device);
     inputs.insert(inputs.end(), arguments.measured.begin(), arguments.measured.end());
-    if (const Status apart = checkTargets(inputs, {arguments.json, arguments.html, arguments.markdown}); !apart) {
-        complain(apart.error().message());
-        return kExitUsage;
-    }
+    if (!checkUse(arguments.device, inputs, {arguments.json, arguments.html, arguments.markdown})) return kExitUsage;
     const Result<std::vector<MeasuredFile>> read = readResults(arguments.measured);
     if (!read) {
         complain(read.error().message());

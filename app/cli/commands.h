@@ -33,6 +33,10 @@ struct DeviceArguments {
 
 // What was wrong with inputs that could be used all the same: a line each on stderr, the details are in the JSON.
 void complainAboutInputs(const Analysis& analysis);
+// Whether the GPU is one that is known ("" is the files' own) and no result would be written over an input or another
+// result; what is wrong is said on stderr.
+[[nodiscard]] bool checkUse(const std::string& device, std::vector<std::string> inputs,
+                            const std::vector<std::string>& targets);
 // analyzeFiles(), with everything that went wrong said on stderr. kExitOk, or the status to end with.
 [[nodiscard]] int analyseInputs(const std::vector<std::string>& files, const AnalyzeOptions& options, AnalysisPtr& out);
 [[nodiscard]] int runAnalyze(const AnalyzeArguments& arguments); // an ExitCode

@@ -151,17 +151,7 @@ bool Measuring::run(std::vector<RequestedRegion>& chosen, FuseReport& report) {
 } // namespace
 
 int runFuse(const FuseArguments& arguments) {
-    if (!arguments.device.empty())
-        if (const auto device = deviceByName(arguments.device); !device) {
-            complain(device.error().message());
-            return kExitUsage;
-        }
-    std::vector<std::string> inputs = arguments.files;
-    inputs.push_back(arguments.device);
-    if (const Status apart = checkTargets(inputs, {arguments.json}); !apart) {
-        complain(apart.error().message());
-        return kExitUsage;
-    }
+    if (!checkUse(arguments.device, arguments.files, {arguments.json})) return kExitUsage;
     AnalysisPtr analysis;
     if (const int status =
             analyseInputs(arguments.files, {arguments.device, arguments.step, calibrationFolder()}, analysis);

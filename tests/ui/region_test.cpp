@@ -41,11 +41,8 @@ class RegionTest : public QObject {
 
 private Q_SLOTS:
     void initTestCase() {
-        prepareApplication();
-        window_ = std::make_unique<MainWindow>(false);
-        window_->resize(1600, 1000);
-        window_->show();
-        QVERIFY(openAndSettle(*window_, {sampleTrace(), sampleGraph()}));
+        window_ = windowOnSample();
+        QVERIFY(window_);
         QVERIFY(QTest::qWaitFor([&] { return queue().prepared(); }, kLoadMs));
     }
     void cleanupTestCase() { window_.reset(); }

@@ -17,6 +17,7 @@
 #include <QTimer>
 
 #include <algorithm>
+#include <memory>
 
 namespace fusescope {
 
@@ -46,6 +47,16 @@ constexpr int kLoadMs = 40'000;
 inline bool openAndSettle(MainWindow& window, const QStringList& files) {
     window.open(files);
     return QTest::qWaitFor([&] { return window.settled(); }, kLoadMs);
+}
+
+// A window with the bundled sample in it; none when it could not be opened.
+inline std::unique_ptr<MainWindow> windowOnSample() {
+    prepareApplication();
+    auto window = std::make_unique<MainWindow>(false);
+    window->resize(1600, 1000);
+    window->show();
+    if (!openAndSettle(*window, {sampleTrace(), sampleGraph()})) window.reset();
+    return window;
 }
 
 // The longest time between two beats of a 5 ms timer: how long the window did not answer.

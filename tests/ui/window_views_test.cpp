@@ -32,11 +32,8 @@ class WindowViewsTest : public QObject {
 
 private Q_SLOTS:
     void initTestCase() {
-        prepareApplication();
-        window_ = std::make_unique<MainWindow>(false);
-        window_->resize(1600, 1000);
-        window_->show();
-        QVERIFY(openAndSettle(*window_, {sampleTrace(), sampleGraph()}));
+        window_ = windowOnSample();
+        QVERIFY(window_);
         QVERIFY(session().analysis());
     }
     void cleanupTestCase() { window_.reset(); }
