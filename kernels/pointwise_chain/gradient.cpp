@@ -157,7 +157,7 @@ public:
             const Value right = mul(mul(a(), number(0.5)), mul(minus(number(1), mul(t, t)), slope));
             return mul(g_, plus(left, right));
         }
-        case Op::relu: return where(test("gt", y(), number(0)), g_, number(0));
+        case Op::relu: return where(test("le", y(), number(0)), number(0), g_); // NaN passes
         case Op::erf: return mul(g_, mul(one("exp", one("neg", mul(a(), a()))), number(1.1283791670955126)));
         case Op::square: return mul(g_, mul(a(), number(2)));
         case Op::sin: return mul(g_, one("cos", a()));

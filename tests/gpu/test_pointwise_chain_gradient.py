@@ -94,6 +94,14 @@ def test_whole_numbers_have_none(device):
     assert torch.equal(torch.autograd.grad(out.sum(), x)[0], of.float().expand(3, 5))
 
 
+@pytest.mark.parametrize("name,eager", [("abs", torch.abs), ("relu", torch.relu)])
+def test_zero_and_nan_as_eager(name, eager, device):
+    x = torch.tensor([[-2.0, -0.0, 0.0, 3.0, torch.nan, torch.inf]], device=device).requires_grad_()
+    mine, = torch.autograd.grad(chain([x], region(f"%1 = {name}.f32 %0", 1, "f32"))[0].sum(), x)
+    want, = torch.autograd.grad(eager(x).sum(), x)
+    torch.testing.assert_close(mine, want, rtol=0, atol=0, equal_nan=True)
+
+
 def test_a_bound_has_none(device):
     x, low = leaves([(3, 4), (3, 4)], torch.float32, device)
     out = chain([x, low], region("%2 = clamp.{t} %0 %1 none", 2, "f32"))[0]
