@@ -59,6 +59,13 @@ class Runner:
             if line is None or line["ev"] in ("result", "error"):
                 return line
 
+    def work(self, seconds, timeout=120):
+        """Waits until the process has used so much more of a processor."""
+        end, enough = time.monotonic() + timeout, cpu_seconds(self.process.pid) + seconds
+        while cpu_seconds(self.process.pid) < enough:
+            assert time.monotonic() < end, "the runner does not work"
+            time.sleep(0.02)
+
     def ask(self, op, **params):
         identity = self.send(op, **params)
         answer = self.answer()
@@ -139,11 +146,20 @@ def slow(steps=3000, rows=1024):
     return region([tensor("x", rows, rows, dtype="f32")], chain)
 
 
+def stat_of(pid):
+    """What /proc says of a process, from its state on: the name before may hold spaces."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        return file.read().rsplit(")", 1)[1].split()
+
+
 def alive(pid):
     try:
-        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+        return stat_of(pid)[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def cpu_seconds(pid):
+    return sum(map(int, stat_of(pid)[11:13])) / os.sysconf("SC_CLK_TCK")
 
 

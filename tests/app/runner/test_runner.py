@@ -109,6 +109,8 @@ def test_an_operator_that_does_not_end_ends_the_runner():
         identity = runner.send("fuse", region=endless, time_limit_s=600)
         while runner.line()["stage"] != "baseline":
             pass
+        # The stage is said before its first operator begins, and a cancel in between would be heeded.
+        runner.work(1)
         begin = time.monotonic()
         runner.send("cancel", target=identity)
         answer = runner.answer()
