@@ -82,6 +82,9 @@ struct RunnerRequest {
 // Microseconds over the rounds.
 struct Spread {
     double median = 0, p10 = 0, p90 = 0;
+    int rounds = 0; // 0: not told
+    // Percentiles of a round or two say nothing; where rounds are not told, equal ones are of a single round.
+    [[nodiscard]] bool known() const noexcept { return rounds > 0 ? rounds >= 3 : p90 > p10; }
 };
 
 struct CalibrateResult {

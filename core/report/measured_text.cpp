@@ -19,7 +19,9 @@ const std::string kNone = "–";
 
 std::string spreadText(const Spread& us) {
     if (!(us.median > 0)) return kNone;
-    return fmt::format("{} ±{:.0f}%", formatDuration(us.median * 1e3), 50 * (us.p90 - us.p10) / us.median);
+    const std::string time = formatDuration(us.median * 1e3);
+    if (us.known()) return fmt::format("{} ±{:.0f}%", time, 50 * (us.p90 - us.p10) / us.median);
+    return us.rounds > 0 ? time + " (" + formatCounted(us.rounds, "round") + ")" : time;
 }
 std::string timeText(double us) { return us > 0 ? formatDuration(us * 1e3) : kNone; }
 std::string timesText(double factor) { return factor > 0 ? formatSignificant(factor) + "x" : kNone; }
