@@ -58,14 +58,13 @@ std::vector<ShownInstance> shownInstances(const Analysis& analysis, const Measur
             return std::pair(counts || picked, counts);
         });
     }
+    const std::vector<RegionGain> gains = regionGains(analysis, set, plan, regions);
     for (std::size_t row = 0; row < regions.size(); ++row) {
-        if (!drawnAsFused(*regions[row])) continue;
-        const MeasuredFinding measured = applyMeasured(analysis, *regions[row], set);
-        if (!measured.any()) continue;
+        const RegionGain& gain = gains[row];
+        if (!drawnAsFused(*regions[row]) || !gain.measured.any()) continue;
         const FusedOf work = fusedOf(regions[row]);
-        const bool counts = countsBeside(analysis, plan, regions, row, measured);
-        if (!counts && !isPicked(selection, work)) continue;
-        take(work, regions[row]->work, measured, out, [&](std::uint32_t) { return std::pair(true, counts); });
+        if (!gain.counts && !isPicked(selection, work)) continue;
+        take(work, regions[row]->work, gain.measured, out, [&](std::uint32_t) { return std::pair(true, gain.counts); });
     }
     return out;
 }
