@@ -64,6 +64,7 @@ struct TimelineAfter {
     std::vector<FusedPlace> places;                    // by begin
     std::int64_t begin = 0, end = 0, recorded_end = 0; // of the step: end shown, and as recorded
     double measured_ns = 0;                            // the sum of what its instances save
+    bool plan_measured = false;                        // all of the plan: nothing in it is only predicted
     [[nodiscard]] double savedNs() const noexcept { return static_cast<double>(recorded_end - end); }
     [[nodiscard]] bool replaces(SliceId slice) const noexcept;
     // What stands in the place of a removed kernel; null for any other slice.
@@ -95,8 +96,8 @@ struct TimelineAfter {
 [[nodiscard]] DrawList drawTimelinePicture(const Analysis& analysis, double width,
                                            std::span<const TimelineFused> fused = {},
                                            const TimelineAfter* after = nullptr);
-// "step 89.5 ms → 71.2 ms, measured so far", and what of the measured savings the step does not get, "" if it gets all
-// of them.
+// "step 89.5 ms → 71.2 ms, measured so far" or ", the whole plan measured", and what of the measured savings the step
+// does not get, "" if it gets all of them.
 [[nodiscard]] std::string afterText(const TimelineAfter& after);
 [[nodiscard]] std::string afterHeldText(const TimelineAfter& after);
 

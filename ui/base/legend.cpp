@@ -119,7 +119,9 @@ DrawList LegendCard::picture() const {
               named(ColourRole::BoundIdle, tr("waiting"))}});
     section(tr("Marks"),
             {{named(ColourRole::Flagged, tr("outline: one kernel could do it")),
-              named(ColourRole::Good, tr("outline: fused, as measured")), named(ColourRole::Accent, tr("selected"))}});
+              named(ColourRole::Good, tr("outline: fused, as measured")),
+              named(roleOf(FusedSpeed::NoGain), tr("fused without a gain")),
+              named(roleOf(FusedSpeed::Slower), tr("fused, slower")), named(ColourRole::Accent, tr("selected"))}});
     const auto note = [&](const QString& words) {
         compose::text(list, kCardMargin, y + 4, words.toStdString(), kTextSize, ColourRole::TextMuted);
         y += 16;

@@ -311,7 +311,8 @@ QString measuredPlanText(const Analysis& analysis, const MeasuredPlan& plan) {
                                                : tr(" and %1 regions of yours").arg(plan.regions);
     const QString now = text(formatDuration(analysis.plan.step_ns)),
                   then = text(formatDuration(plan.predicted_step_ns.expected));
-    if (plan.measured == plan.parts) return tr("step %1 → %2, measured").arg(now, then) + beside;
+    if (plan.measured == plan.parts && plan.predicted_instances == 0)
+        return tr("step %1 → %2, measured").arg(now, then) + beside;
     return tr("step %1 → %2, measured in %3 of %4 findings")
                .arg(now, then, QString::number(plan.measured), QString::number(plan.parts)) +
            beside;
