@@ -16,6 +16,9 @@
 #include <QMenuBar>
 
 namespace fusescope {
+namespace {
+constexpr int kKeepAgainMs = 200;
+} // namespace
 
 void MainWindow::buildFuse() {
     if (remember_) runner_->setCommand(settings::runnerCommand());
@@ -48,6 +51,9 @@ void MainWindow::buildFuse() {
     keep_soon_.setSingleShot(true); // many regions come at once
     connect(session_, &Session::regionsChanged, &keep_soon_, qOverload<>(&QTimer::start));
     connect(&keep_soon_, &QTimer::timeout, this, &MainWindow::keepMeasured);
+    keep_again_.setSingleShot(true); // while another window writes the same file
+    keep_again_.setInterval(kKeepAgainMs);
+    connect(&keep_again_, &QTimer::timeout, this, &MainWindow::keepMeasured);
     updateFuse();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/base/legend.h"
 
+#include "core/draw/fused_of.h"
 #include "core/draw/text_fit.h"
 #include "ui/base/paint.h"
 
