@@ -21,7 +21,10 @@ constexpr int kKeepAgainMs = 200;
 } // namespace
 
 void MainWindow::buildFuse() {
-    if (remember_) runner_->setCommand(settings::runnerCommand());
+    if (remember_) {
+        runner_->setCommand(settings::runnerCommand());
+        runner_->setEffort(settings::fuseEffort());
+    }
     fuse_->setRunner(runner_);
     findings_->setQueue(fuse_);
     w_->fuse = new QAction(tr("&Fuse the selection"), this);
@@ -106,9 +109,13 @@ void MainWindow::updateFuse() {
 }
 
 void MainWindow::chooseRunner() {
-    RunnerDialog dialog(settings::runnerCommand(), this);
+    RunnerDialog dialog(settings::runnerCommand(), runner_->effort(), this);
     if (dialog.exec() != QDialog::Accepted) return;
-    if (remember_) settings::setRunnerCommand(dialog.command());
+    if (remember_) {
+        settings::setRunnerCommand(dialog.command());
+        settings::setFuseEffort(dialog.effort());
+    }
+    runner_->setEffort(dialog.effort());
     runner_->setCommand(dialog.command());
 }
 

@@ -72,14 +72,15 @@ int run(int argc, char** argv) {
     fuse->add_option("--device", fuse_args.device,
                      "GPU that predictions are for (default: the one named in the trace)");
     fuse->add_option("--step", fuse_args.step, "ProfilerStep number or last")->capture_default_str();
-    fuse->add_option("--rounds", fuse_args.rounds, "Runs of each form that are timed")
-        ->check(CLI::Range(1, 1000))
+    fuse->add_option("--rounds", fuse_args.effort.rounds, "Runs of each form that are timed")
+        ->check(CLI::Range(1, kMostFuseRounds))
         ->capture_default_str();
-    fuse->add_option("--time-limit", fuse_args.time_limit_s, "Seconds that one region may take")
+    fuse->add_option("--time-limit", fuse_args.effort.time_limit_s, "Seconds that one region may take")
         ->check(CLI::Validator(
             [](std::string& text) { // CLI::Range lets NaN through
                 double seconds = 0;
-                const bool good = CLI::detail::lexical_cast(text, seconds) && seconds >= 1 && seconds <= 3600;
+                const bool good =
+                    CLI::detail::lexical_cast(text, seconds) && seconds >= 1 && seconds <= kMostFuseSeconds;
                 return good ? std::string() : "Value " + text + " not in range 1 to 3600";
             },
             "FLOAT in [1 - 3600]"))

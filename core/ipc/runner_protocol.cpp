@@ -40,8 +40,8 @@ struct CallWriter {
         start(whole ? "layer" : "fuse");
         json.key("region");
         writeRegion(json, call.region);
-        json.member("rounds", call.rounds).member("memory_limit_bytes", call.memory_limit_bytes);
-        json.member("time_limit_s", call.time_limit_s);
+        json.member("rounds", call.effort.rounds).member("memory_limit_bytes", call.memory_limit_bytes);
+        json.member("time_limit_s", call.effort.time_limit_s);
     }
     void operator()(const CancelRequest& call) const {
         start("cancel");
@@ -72,9 +72,9 @@ bool readCall(Reader& reader, const std::string& op, Element params, RunnerCall&
         const Reader::At inside(reader, "region");
         if (!readRegion(reader, *region, call.region)) return false;
     }
-    if (!reader.whole(params, "rounds", call.rounds, 1, kMostRounds) ||
+    if (!reader.whole(params, "rounds", call.effort.rounds, 1, kMostRounds) ||
         !reader.amount(params, "memory_limit_bytes", call.memory_limit_bytes) ||
-        !reader.amount(params, "time_limit_s", call.time_limit_s))
+        !reader.amount(params, "time_limit_s", call.effort.time_limit_s))
         return false;
     return out = std::move(call), true;
 }

@@ -120,7 +120,7 @@ RunnerResult resultOf(const RunnerCall& call) {
         return result;
     }
     const auto& request = std::get<FuseRequest>(call);
-    rounds = request.rounds;
+    rounds = request.effort.rounds;
     FuseResult result;
     result.region = request.region.id;
     result.pattern = request.region.pattern;
@@ -243,7 +243,7 @@ bool work(std::int64_t id) {
 int main(int argc, char** argv) {
     if (argc > 1) way = argv[1];
     if (argc > 2) bad_from = std::strtol(argv[2], nullptr, 10);
-    const std::set<std::string> well{"good", "cpu", "slow", "late", "busy"};
+    const std::set<std::string> well{"good", "cpu", "slow", "late", "busy", "greeting"};
     greet();
     std::string line;
     for (long number = 1; readLine(line, -1); ++number) {

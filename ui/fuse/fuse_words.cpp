@@ -176,7 +176,9 @@ FuseWords errorWords(const RunnerError& error) {
     if (code == "out_of_memory")
         return words(tr("The GPU ran out of memory"),
                      tr("End other jobs on it, or measure on a GPU with more memory."));
-    if (code == "time_limit") return words(tr("It took too long"), QString());
+    if (code == "time_limit")
+        return words(tr("It took too long"),
+                     tr("A longer time limit or fewer rounds, in Fuse > Runner, may be enough for it."));
     if (code == "unsupported") return words(tr("The runner cannot do this region"), QString());
     if (code == "cuda") return words(tr("A kernel failed on the GPU"), tr("The next region starts a new runner."));
     return words(tr("The runner could not measure it"), QString());

@@ -104,12 +104,12 @@ TEST(RunnerProtocol, RequestsComeBack) {
     EXPECT_EQ(load.path, "/tmp/a \"b\".pt");
     EXPECT_TRUE(load.run_code);
     EXPECT_EQ(std::get<CancelRequest>(again(CancelRequest{5})).target, 5);
-    const FuseRequest fuse{test::exampleRegion(), 31, 2e9, 7.5};
+    const FuseRequest fuse{test::exampleRegion(), {31, 7.5}, 2e9};
     const auto back = std::get<FuseRequest>(again(fuse));
     EXPECT_EQ(regionJson(back.region), regionJson(fuse.region));
-    EXPECT_EQ(back.rounds, 31);
+    EXPECT_EQ(back.effort.rounds, 31);
     EXPECT_EQ(back.memory_limit_bytes, 2e9);
-    EXPECT_EQ(back.time_limit_s, 7.5);
+    EXPECT_EQ(back.effort.time_limit_s, 7.5);
 }
 
 TEST(RunnerProtocol, RequestLines) {
