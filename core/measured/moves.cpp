@@ -110,8 +110,8 @@ std::vector<RooflineMove> rooflineMoves(const Analysis& analysis, const Measured
         // What a fused backward computes is not known: as much as is computed now.
         ends.flops = (instance.fused.flops > 0 ? instance.fused.flops : forward_flops) + ends.flops_now - forward_flops;
         ends.bytes = instance.fused.bytes() - (backward ? 0 : instance.fused_backward.bytes());
-        add(analysis, fusedOf(region, first), ends,
-            backward ? ", fused, as measured" : ", fused, forward, as measured", moves);
+        add(analysis, fusedOf(region, first), ends, backward ? ", fused, as measured" : ", fused, forward, as measured",
+            moves);
     }
     return moves;
 }

@@ -123,8 +123,8 @@ Result<ChosenWork> ofNodes(const Analysis& analysis, const GraphFlow& graph, con
             instance.fused = both;
             instance.fused_backward = least_backward;
             const auto above = [](double ns, double limit) { return limit > 0 ? std::max(0.0, ns - limit) : 0; };
-            const double saved = above(instance.forward_ns, chosen.limit_ns) +
-                                 above(instance.backward_ns, chosen.limit_backward_ns);
+            const double saved =
+                above(instance.forward_ns, chosen.limit_ns) + above(instance.backward_ns, chosen.limit_backward_ns);
             instance.saving_ns = {saved, saved, saved};
             promise(analysis, chosen, runs, instance);
             work.instances.push_back(std::move(instance));

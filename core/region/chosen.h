@@ -35,12 +35,12 @@ struct ChosenRegion {
     // several). Its savings are the plan's inside where that is swapped in; else what a kernel that only moves what
     // enters and leaves could save, and no prediction.
     Finding work;
-    // Where nothing is swapped in, one instance at that kernel's speed; 0 not known. Backward: where it has a fused form
-    // that is trained through.
+    // Where nothing is swapped in, one instance at that kernel's speed; 0 not known. Backward: where it has a fused
+    // form that is trained through.
     double limit_ns = 0, limit_backward_ns = 0;
     bool has_form = false;
     bool backward = false; // measured backward too
-    std::string reason; // why it has no fused form, or what that leaves out
+    std::string reason;    // why it has no fused form, or what that leaves out
     [[nodiscard]] bool wholeModule() const noexcept { return nodes.empty(); }
     // Measured with other findings' fusions inside, instead of as one kernel.
     [[nodiscard]] bool swapsIn() const noexcept { return wholeModule() || !fusions.empty(); }

@@ -19,9 +19,9 @@ double bytesOf(const GraphFlow& graph, ValueId value) {
 
 // Their derivatives are constants, or zero.
 constexpr std::array<std::string_view, 18> kConstant{
-    "aten::add", "aten::sub",   "aten::rsub",  "aten::neg", "aten::sum", "aten::mean", "aten::floor",
-    "aten::ceil", "aten::trunc", "aten::round", "aten::eq",  "aten::ne",  "aten::lt",   "aten::le",
-    "aten::gt",  "aten::ge",    "aten::detach", "aten::logical_not"};
+    "aten::add",   "aten::sub",  "aten::rsub",  "aten::neg",   "aten::sum",    "aten::mean",
+    "aten::floor", "aten::ceil", "aten::trunc", "aten::round", "aten::eq",     "aten::ne",
+    "aten::lt",    "aten::le",   "aten::gt",    "aten::ge",    "aten::detach", "aten::logical_not"};
 
 // The operands whose values the gradient of operand `at` depends on; the result of an operator is one with them.
 std::vector<ValueId> readBy(const GraphFlow& graph, NodeId node, std::size_t at) {

@@ -73,8 +73,8 @@ TEST(ChosenRegion, AChainOfEveryLayer) {
     EXPECT_DOUBLE_EQ(work->region.fused_bytes, 6 * scores + 2 * mask);
     EXPECT_DOUBLE_EQ(work->region.fused_backward_bytes, 8 * scores + 2 * mask);
     for (const Instance& one : chosen.work.instances)
-        EXPECT_DOUBLE_EQ(one.saving_ns.expected, one.forward_ns - chosen.limit_ns + one.backward_ns -
-                                                     chosen.limit_backward_ns);
+        EXPECT_DOUBLE_EQ(one.saving_ns.expected,
+                         one.forward_ns - chosen.limit_ns + one.backward_ns - chosen.limit_backward_ns);
     EXPECT_EQ(chosen.work.conflicts, (Texts{"attention"}));
 }
 
@@ -209,8 +209,8 @@ TEST(ChosenRegion, AStepThatRunsTheModelTwice) {
     const Instance &first = work->chosen.work.instances[0], &again = work->chosen.work.instances[1];
     EXPECT_EQ(first.forward.size(), 8u);
     EXPECT_DOUBLE_EQ(first.forward_ns + again.forward_ns, kernelTime(twice, first.forward));
-    EXPECT_DOUBLE_EQ(first.saving_ns.expected, first.forward_ns - work->chosen.limit_ns + first.backward_ns -
-                                                   work->chosen.limit_backward_ns);
+    EXPECT_DOUBLE_EQ(first.saving_ns.expected,
+                     first.forward_ns - work->chosen.limit_ns + first.backward_ns - work->chosen.limit_backward_ns);
     EXPECT_TRUE(again.forward.empty()) << "kernels are counted once";
 }
 

@@ -113,8 +113,8 @@ TEST(LeastBackward, NothingTrainedIsNoBackward) {
 TEST(LeastBackward, RmsNormOfTheSample) {
     const fusion::GraphFlow flow(*graphAlone().graph);
     const Result<Subgraph> part = subgraphOf(
-        flow,
-        nodesNamed(*graphAlone().graph, {"to_9", "pow_1", "mean", "add_3", "rsqrt", "mul_2", "to_10", "mul_3"}), false);
+        flow, nodesNamed(*graphAlone().graph, {"to_9", "pow_1", "mean", "add_3", "rsqrt", "mul_2", "to_10", "mul_3"}),
+        false);
     ASSERT_TRUE(part.ok());
     const OpCost cost = leastBackwardCost(flow, Fills(flow), *part);
     const double rows = 2.0 * 4096 * 4096, weight = 2.0 * 4096;
