@@ -96,15 +96,20 @@ private Q_SLOTS:
     void everythingThatGoesWrongIsAnAnswer_data() {
         QTest::addColumn<QString>("mode");
         QTest::addColumn<QString>("code");
-        const std::pair<const char*, const char*> rows[] = {
-            {"hang-at-start", "hung"}, {"new", "version"},
-            {"no-hello", "garbled"},   {"exit", "crashed"},
-            {"crash", "crashed"},      {"hang", "hung"},
-            {"chatter", "flood"},      {"flood", "flood"},
-            {"bad-json", "garbled"},   {"wrong-id", "garbled"},
-            {"wrong-kind", "garbled"},
-            {"half", "crashed"},       {"out_of_memory", "out_of_memory"},
-            {"cuda", "cuda"}};
+        const std::pair<const char*, const char*> rows[] = {{"hang-at-start", "hung"},
+                                                            {"new", "version"},
+                                                            {"no-hello", "garbled"},
+                                                            {"exit", "crashed"},
+                                                            {"crash", "crashed"},
+                                                            {"hang", "hung"},
+                                                            {"chatter", "flood"},
+                                                            {"flood", "flood"},
+                                                            {"bad-json", "garbled"},
+                                                            {"wrong-id", "garbled"},
+                                                            {"wrong-kind", "garbled"},
+                                                            {"half", "crashed"},
+                                                            {"out_of_memory", "out_of_memory"},
+                                                            {"cuda", "cuda"}};
         for (const auto& [mode, code] : rows)
             QTest::newRow(mode) << QString::fromLatin1(mode) << QString::fromLatin1(code);
     }
