@@ -12,6 +12,8 @@
 namespace fusescope {
 namespace {
 
+constexpr std::ptrdiff_t kMostBack = 4096; // rows that are looked at for a wait: it is for one of the last
+
 struct Lane {                            // a device
     std::int64_t shift = 0, covered = 0; // how much earlier it is; until when it was busy
     std::vector<std::size_t> ran;
@@ -172,10 +174,11 @@ private:
     [[nodiscard]] std::size_t workBefore(const CpuEvent& wait) const {
         std::size_t last = kNoRow;
         for (const Lane& lane : lanes_) {
-            const auto at = std::find_if(lane.ran.rbegin(), lane.ran.rend(), [&](std::size_t i) {
+            const auto stop = lane.ran.rbegin() + std::min(kMostBack, lane.ran.rend() - lane.ran.rbegin());
+            const auto at = std::find_if(lane.ran.rbegin(), stop, [&](std::size_t i) {
                 return work_.rows[i].launch < wait.begin && work_.rows[i].end <= wait.end;
             });
-            if (at != lane.ran.rend() && (last == kNoRow || work_.rows[*at].end > work_.rows[last].end)) last = *at;
+            if (at != stop && (last == kNoRow || work_.rows[*at].end > work_.rows[last].end)) last = *at;
         }
         return last;
     }

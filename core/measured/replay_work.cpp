@@ -90,9 +90,9 @@ std::size_t rowOf(const Analysis& analysis, const GpuWork& work, KernelId kernel
     if (kernel.index() >= trace.kernels.size()) return kNoRow;
     const SliceId slice = trace.kernels.slice[kernel.index()];
     const std::int64_t begin = trace.slices.ts[slice.index()];
-    auto at = std::lower_bound(work.rows.begin(), work.rows.end(), begin,
-                               [](const GpuRow& row, std::int64_t t) { return row.begin < t; });
-    while (at != work.rows.end() && at->begin == begin && at->slice != slice) ++at;
+    const auto at = std::partition_point(work.rows.begin(), work.rows.end(), [&](const GpuRow& row) {
+        return row.begin != begin ? row.begin < begin : row.slice < slice;
+    });
     return at != work.rows.end() && at->slice == slice ? static_cast<std::size_t>(at - work.rows.begin()) : kNoRow;
 }
 
