@@ -115,14 +115,14 @@ TEST(After, LaterWorkMovesUpByWhatIsSaved) {
     EXPECT_DOUBLE_EQ(after.measured_ns, 30 * kUs);
     EXPECT_DOUBLE_EQ(after.savedNs(), 30 * kUs);
     EXPECT_EQ(after.end, (1000 + 170) * kUs);
-    EXPECT_DOUBLE_EQ(at(after.gpu, 100), 100);
-    EXPECT_DOUBLE_EQ(at(after.gpu, 120), 120);
-    EXPECT_DOUBLE_EQ(at(after.gpu, 150), 140); // 20 instead of 30
-    EXPECT_DOUBLE_EQ(at(after.gpu, 171), 141); // nothing instead of 20
-    EXPECT_DOUBLE_EQ(at(after.gpu, 172), 142);
-    EXPECT_DOUBLE_EQ(static_cast<double>(after.gpu.endAt(1200 * kUs)), 1170 * kUs);
-    EXPECT_DOUBLE_EQ(at(after.gpu, 200), 200); // the next step stays
-    EXPECT_DOUBLE_EQ(at(after.cpu, 16), 14);   // one launch instead of two, 2 apart
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 100), 100);
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 120), 120);
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 150), 140); // 20 instead of 30
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 171), 141); // nothing instead of 20
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 172), 142);
+    EXPECT_DOUBLE_EQ(static_cast<double>(after.gpus[0].map.endAt(1200 * kUs)), 1170 * kUs);
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 200), 200); // the next step stays
+    EXPECT_DOUBLE_EQ(at(after.cpu, 16), 14);           // one launch instead of two, 2 apart
     ASSERT_EQ(after.places.size(), 1u);
     EXPECT_EQ(after.places[0].begin, 1120 * kUs);
     EXPECT_EQ(after.places[0].end, 1140 * kUs);
@@ -156,8 +156,8 @@ TEST(After, NothingStartsBeforeItsLaunch) {
              {200, 220, 157}}};
     const Analysis& a = toy.finish(220, {1, 2});
     const TimelineAfter after = replayed(a, 50, 20);
-    EXPECT_DOUBLE_EQ(at(after.gpu, 170), 158);
-    EXPECT_DOUBLE_EQ(at(after.gpu, 200), 188);
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 170), 158);
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 200), 188);
     EXPECT_DOUBLE_EQ(after.savedNs(), 12 * kUs);
     EXPECT_EQ(afterHeldText(after).substr(0, 12), "12.0 µs of "); // of the measured 30
 }
@@ -167,8 +167,8 @@ TEST(After, LaunchesThatGoMakeRoomForLaterOnes) {
     const Analysis& a = toy.finish(200, {1, 2});
     const TimelineAfter after = replayed(a, 50, 20);
     EXPECT_DOUBLE_EQ(at(after.cpu, 100), 100);
-    EXPECT_DOUBLE_EQ(at(after.cpu, 155), 145); // 10 between the region's launches
-    EXPECT_DOUBLE_EQ(at(after.gpu, 170), 150); // 145 + 5
+    EXPECT_DOUBLE_EQ(at(after.cpu, 155), 145);         // 10 between the region's launches
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 170), 150); // 145 + 5
 }
 
 TEST(After, OtherLaunchesBetweenStay) {
@@ -180,7 +180,7 @@ TEST(After, OtherLaunchesBetweenStay) {
     const Analysis& a = toy.finish(200, {1, 3});
     const TimelineAfter after = replayed(a, 45, 20);
     EXPECT_DOUBLE_EQ(at(after.cpu, 160), 160);
-    EXPECT_DOUBLE_EQ(at(after.gpu, 170), 165);
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 170), 165);
 }
 
 TEST(After, WhereARegionWaitsForLaunchesTheyMoveToo) {
@@ -189,10 +189,10 @@ TEST(After, WhereARegionWaitsForLaunchesTheyMoveToo) {
     // 20 of kernels, 20 of waiting between them; fused 12 from launch to end: 28 saved.
     const Analysis& a = toy.finish(200, {1, 2}, 20);
     const TimelineAfter after = replayed(a, 60, 12);
-    EXPECT_DOUBLE_EQ(at(after.gpu, 130), 130);
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 130), 130);
     EXPECT_EQ(after.places[0].end, 1142 * kUs); // 130 + 12
     EXPECT_DOUBLE_EQ(at(after.cpu, 185), 155);  // 30 between its launches
-    EXPECT_DOUBLE_EQ(at(after.gpu, 190), 162);
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 190), 162);
     EXPECT_DOUBLE_EQ(after.savedNs(), 28 * kUs);
 }
 
@@ -204,7 +204,7 @@ TEST(After, AWaitForTheGpuEndsEarlier) {
     const TimelineAfter after = replayed(a, 50, 20);
     EXPECT_DOUBLE_EQ(at(after.cpu, 172), 142);
     EXPECT_DOUBLE_EQ(at(after.cpu, 180), 150);
-    EXPECT_DOUBLE_EQ(at(after.gpu, 190), 160);
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 190), 160);
     EXPECT_DOUBLE_EQ(after.savedNs(), 30 * kUs);
 }
 
@@ -217,9 +217,9 @@ TEST(After, AFusedKernelLongerThanTheFirstPushes) {
     const Analysis& a = toy.finish(210, {1, 3});
     // 60 unfused, 25 fused: 35 saved. The first takes 25 instead of 5.
     const TimelineAfter after = replayed(a, 60, 25);
-    EXPECT_DOUBLE_EQ(at(after.gpu, 125), 145);
-    EXPECT_DOUBLE_EQ(at(after.gpu, 145), 165);
-    EXPECT_DOUBLE_EQ(at(after.gpu, 200), 165);
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 125), 145);
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 145), 165);
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 200), 165);
     EXPECT_DOUBLE_EQ(after.savedNs(), 35 * kUs);
 }
 
@@ -236,7 +236,7 @@ TEST(After, OtherStreamsKeepTheirLength) {
     toy.trace.builder().add(event, CopyDetail{});
     const Analysis& a = toy.finish(210, {1, 2});
     const TimelineAfter after = replayed(a, 80, 20);
-    EXPECT_DOUBLE_EQ(at(after.gpu, 200) - at(after.gpu, 160), 40);
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 200) - at(after.gpus[0].map, 160), 40);
     EXPECT_DOUBLE_EQ(after.savedNs(), 20 * kUs); // 10 of the first, 10 of the second
 }
 
