@@ -24,6 +24,7 @@ private:
     QLabel *found_, *outcome_;
     QPushButton* try_;
     RunnerChild* runner_;
+    qint64 tried_ = 0; // the request; 0: none, or one of a command that is not written any more
 };
 
 } // namespace fusescope
