@@ -14,6 +14,10 @@ constexpr std::size_t kMaxText = 400; // longer names are elided
 
 QString tipText(std::string_view utf8) { return text(visibleText(utf8, kMaxText)).toHtmlEscaped(); }
 
+QString plainTip(const QString& words) {
+    return QStringLiteral("<div style='white-space:pre-wrap'>") + words.toHtmlEscaped() + QStringLiteral("</div>");
+}
+
 QString tipShape(const TensorMeta& meta) {
     QString shape;
     for (const std::int64_t size : meta.sizes) {

@@ -11,6 +11,7 @@
 namespace fusescope {
 
 [[nodiscard]] QString tipText(std::string_view utf8);
+[[nodiscard]] QString plainTip(const QString& words);   // a whole tooltip; what looks like markup in it is words
 [[nodiscard]] QString tipShape(const TensorMeta& meta); // "1×4096×4096 bf16"
 
 struct TipLines {
