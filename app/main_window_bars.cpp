@@ -49,9 +49,9 @@ void fillSteps(QComboBox& box, const Analysis& analysis) {
     box.setCurrentIndex(analysis.all_steps ? box.count() - 1 : analysis.step);
 }
 
-void fillDevices(QComboBox& box, const Analysis& analysis) {
+// chosen: what the analysis was made with, "" for the GPU of the trace.
+void fillDevices(QComboBox& box, const Analysis& analysis, const QString& chosen) {
     const QSignalBlocker quiet(box);
-    const QString chosen = box.currentData().toString();
     box.clear();
     const bool from_trace = analysis.trace && !analysis.trace->devices.empty();
     const bool calibrated = chosen.isEmpty() && analysis.device.source == DeviceSource::Calibrated;
@@ -242,7 +242,7 @@ void MainWindow::updateStatus() {
         return;
     }
     fillSteps(*w_->step, *a);
-    fillDevices(*w_->device, *a);
+    fillDevices(*w_->device, *a, shown_device_);
     QStringList parts, tips;
     const std::size_t problems =
         (a->trace ? a->trace->problems.size() : 0) + (a->graph ? a->graph->problems.size() : 0);

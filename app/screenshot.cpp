@@ -18,6 +18,7 @@
 #include <QTimer>
 
 #include <cstdio>
+#include <utility>
 #include <vector>
 
 namespace fusescope {
@@ -111,19 +112,10 @@ bool measure(MainWindow& window, const QString& what) {
 
 // False when --select names nothing in these files; nothing asked for is well.
 bool selected(MainWindow& window, const QString& what) {
-    if (what.isEmpty() || !window.session().analysis()) return true;
-    const Pick pick = pickOf(*window.session().analysis(), what);
-    const std::vector<NodeId> several = nodesOf(*window.session().analysis(), what);
-    if (several.size() > 1)
-        window.session().pickNodes(several);
-    else if (pick.kind != PickKind::None)
-        window.session().pick(pick);
-    else {
-        std::fprintf(stderr, "fusescope: expected --select to name something in these files, found '%s'\n",
-                     qUtf8Printable(what));
-        return false;
-    }
-    return true;
+    if (what.isEmpty() || window.select(what)) return true;
+    std::fprintf(stderr, "fusescope: expected --select to name something in these files, found '%s'\n",
+                 qUtf8Printable(what));
+    return false;
 }
 
 bool saveSession(MainWindow& window, const QString& path) {
@@ -151,6 +143,12 @@ bool parseSize(const QString& text, QSize& size) {
 }
 
 int takeScreenshot(MainWindow& window, const QStringList& files, const ScreenshotOptions& options) {
+    for (const QString& file : files) // whether or not it can be opened
+        if (QFileInfo(file) == QFileInfo(options.path)) {
+            std::fprintf(stderr, "fusescope: %s: expected a picture that is not written over an input\n",
+                         qUtf8Printable(options.path));
+            return kExitUsage;
+        }
     window.resize(options.size);
     window.show();
     window.resetLayout();
@@ -167,17 +165,22 @@ int takeScreenshot(MainWindow& window, const QStringList& files, const Screensho
             return kExitNoInput;
         }
     }
+    for (const auto& [option, value] : {std::pair{"--select", options.select}, std::pair{"--fuse", options.fuse}})
+        if (!value.isEmpty() && !window.session().analysis()) {
+            std::fprintf(stderr, "fusescope: expected files for %s, found none\n", option);
+            return kExitNoInput;
+        }
     if (!selected(window, options.select)) return kExitUsage;
     bool measured = true;
-    if (!options.fuse.isEmpty() && window.session().analysis()) {
+    if (!options.fuse.isEmpty()) {
         measured = measure(window, options.fuse);
         selected(window, options.select); // measuring selects what it measures
     }
     QElapsedTimer rest;
     rest.start();
     waitFor([&] { return rest.elapsed() >= options.wait_ms && window.settled(); }, kTimeoutMs);
-    if (!window.grab().save(options.path, "PNG")) {
-        std::fprintf(stderr, "fusescope: %s: expected a file that can be written\n", qUtf8Printable(options.path));
+    if (const QString problem = window.savePicture(options.path); !problem.isEmpty()) {
+        std::fprintf(stderr, "fusescope: %s\n", qUtf8Printable(problem));
         return kExitUsage;
     }
     std::printf("%s\n", qUtf8Printable(QFileInfo(options.path).absoluteFilePath()));

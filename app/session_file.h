@@ -38,10 +38,10 @@ struct SessionFile {
 // Where an input is now: at its path, else beside the session's file. "" when at neither.
 [[nodiscard]] QString foundInput(const SessionInput& input, const QString& session_path);
 
-// "finding:rms_norm", "module:model.layers.0.mlp", "nodes:silu,mul_15", "kernel:17"; None for what is not there and for
-// several nodes, which are nodesOf()'s.
+// "finding:rms_norm", "instance:rms_norm#3", "module:model.layers.0.mlp", "nodes:silu,mul_15", and by their rows
+// "kernel:17", "op:3", "slice:99"; None for what is not there and for several nodes, which are nodesOf()'s.
 [[nodiscard]] Pick pickOf(const Analysis& analysis, const QString& text);
 [[nodiscard]] std::vector<NodeId> nodesOf(const Analysis& analysis, const QString& text);
-[[nodiscard]] QString pickText(const Analysis& analysis, Pick pick); // "" for what has no such name
+[[nodiscard]] QString pickText(const Analysis& analysis, const SelectionSets& selection); // "": it has no such name
 
 } // namespace fusescope
