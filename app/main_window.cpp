@@ -55,6 +55,8 @@ MainWindow::MainWindow(bool remember, QWidget* parent)
     buildToolBar();
     buildMenus();
     buildStatusBar();
+    // Names in files are hostile: no label reads markup.
+    for (QLabel* label : findChildren<QLabel*>()) label->setTextFormat(Qt::PlainText);
     setMinimumSize(1100, 700); // below, names and the headline would be cut
     resize(1600, 1000);
     resetLayout();

@@ -6,6 +6,7 @@
 
 #include <QGuiApplication>
 #include <QPalette>
+#include <QTextDocument>
 
 namespace fusescope {
 namespace {
@@ -15,6 +16,7 @@ constexpr std::size_t kMaxText = 400; // longer names are elided
 QString tipText(std::string_view utf8) { return text(visibleText(utf8, kMaxText)).toHtmlEscaped(); }
 
 QString plainTip(const QString& words) {
+    if (!Qt::mightBeRichText(words)) return words;
     return QStringLiteral("<div style='white-space:pre-wrap'>") + words.toHtmlEscaped() + QStringLiteral("</div>");
 }
 
