@@ -94,16 +94,24 @@ std::vector<RooflineMove> rooflineMoves(const Analysis& analysis, const Measured
         const std::uint32_t first = most->of.instances.front();
         const Instance& instance = region->work.instances[first];
         Ends ends;
-        ends.now_ns = instance.forward_ns;
-        for (const KernelId kernel : instance.forward) {
-            if (kernel.index() >= analysis.kernel_costs.size()) continue;
-            ends.flops_now += analysis.kernel_costs[kernel.index()].flops;
-            ends.bytes_now += analysis.kernel_costs[kernel.index()].bytes();
-        }
-        ends.fused_ns = fusedTime(most->result->result, "forward");
-        ends.flops = instance.fused.flops > 0 ? instance.fused.flops : ends.flops_now;
-        ends.bytes = instance.fused.bytes();
-        add(analysis, fusedOf(region, first), ends, ", fused, forward, as measured", moves);
+        const bool backward = backwardIsMeasured(most->result->result);
+        const auto run = [&](const std::vector<KernelId>& kernels, double ns) {
+            ends.now_ns += ns;
+            for (const KernelId kernel : kernels) {
+                if (kernel.index() >= analysis.kernel_costs.size()) continue;
+                ends.flops_now += analysis.kernel_costs[kernel.index()].flops;
+                ends.bytes_now += analysis.kernel_costs[kernel.index()].bytes();
+            }
+        };
+        run(instance.forward, instance.forward_ns);
+        const double forward_flops = ends.flops_now;
+        if (backward) run(instance.backward, instance.backward_ns);
+        ends.fused_ns = backward ? fusedTime(most->result->result) : fusedTime(most->result->result, "forward");
+        // What a fused backward computes is not known: as much as is computed now.
+        ends.flops = (instance.fused.flops > 0 ? instance.fused.flops : forward_flops) + ends.flops_now - forward_flops;
+        ends.bytes = instance.fused.bytes() - (backward ? 0 : instance.fused_backward.bytes());
+        add(analysis, fusedOf(region, first), ends, backward ? ", fused, as measured" : ", fused, forward, as measured",
+            moves);
     }
     return moves;
 }

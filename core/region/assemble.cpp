@@ -37,9 +37,10 @@ Result<Region> assemble(const fusion::GraphFlow& graph, const Fills& fills, cons
     return region;
 }
 
-void forwardAlone(Region& region, std::string why) {
+void forwardWhere(Region& region, const std::string& why) {
+    if (why.empty() || !region.backward) return;
     region.backward = false;
-    region.reason += (region.reason.empty() ? "" : "; ") + std::move(why);
+    region.reason += (region.reason.empty() ? "" : "; ") + why;
 }
 
 bool stepTrains(const Analysis& analysis) {

@@ -12,8 +12,8 @@ namespace fusescope::region {
 [[nodiscard]] Result<Region> assemble(const fusion::GraphFlow& graph, const Fills& fills, const Subgraph& part,
                                       std::span<const Form> fused);
 
-// What cannot be trained through: the forward alone is measured.
-void forwardAlone(Region& region, std::string why);
+// Measures the forward alone where there is a reason to.
+void forwardWhere(Region& region, const std::string& why);
 
 // Whether the trace has a backward pass at all; without a trace, the graph tells.
 [[nodiscard]] bool stepTrains(const Analysis& analysis);

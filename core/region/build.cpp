@@ -17,8 +17,6 @@ namespace {
 
 using fusion::GraphFlow;
 
-constexpr const char* kChainForward = "pointwise_chain has no backward: the forward alone is measured";
-
 Result<Region> checked(Region region) {
     if (const Status status = checkRegion(region); !status) return status.error();
     return region;
@@ -44,7 +42,7 @@ Result<Region> regionOfPattern(const ModelGraph& model, const Instance& instance
     Result<Region> region = assemble(graph, fills, *part, fused);
     if (!region) return region;
     if (!reason.empty()) region->reason = reason;
-    if (chain && !region->fused.steps.empty()) forwardAlone(*region, kChainForward);
+    if (chain && !region->fused.steps.empty()) forwardWhere(*region, chainBackwardProblem(graph, fills, *part));
     return region;
 }
 
@@ -107,7 +105,7 @@ Result<Region> regionOfNodes(const ModelGraph& model, std::span<const NodeId> no
     if (!path.empty()) region->title += " of " + path;
     if (!reason.empty()) region->reason = reason;
     if (!region->fused.steps.empty()) {
-        forwardAlone(*region, kChainForward);
+        forwardWhere(*region, chainBackwardProblem(graph, fills, *part));
         region->numerics = numericsOf(Pattern::PointwiseChain);
     }
     return checked(std::move(*region));

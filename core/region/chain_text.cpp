@@ -369,4 +369,15 @@ private:
 
 Form chainForm(const GraphFlow& graph, const Subgraph& part) { return Writer(graph, part).write(); }
 
+std::string chainBackwardProblem(const GraphFlow& graph, const Fills& fills, const Subgraph& part) {
+    for (const NodeId node : part.nodes) {
+        if (graph.ops().op(node).substr(0, 11) != "aten::clamp") continue;
+        for (std::size_t bound = 1; graph.in(node, bound).valid(); ++bound)
+            if (fills.wantsGradient(graph.in(node, bound)))
+                return "pointwise_chain has no gradient of a bound of clamp (" + graph.name(node) +
+                       "): the forward alone is measured";
+    }
+    return {};
+}
+
 } // namespace fusescope::region

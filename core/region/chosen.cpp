@@ -6,6 +6,7 @@
 #include "core/region/build.h"
 #include "core/region/chosen_instance.h"
 #include "core/region/closed_nodes.h"
+#include "core/region/least.h"
 
 #include <algorithm>
 #include <map>
@@ -95,11 +96,20 @@ Result<ChosenWork> ofNodes(const Analysis& analysis, const GraphFlow& graph, con
     chosen.note = std::move(note);
     chosen.has_form = !region->fused.steps.empty();
     chosen.reason = region->reason;
+    region->backward = region->backward && stepTrains(analysis);
+    chosen.backward = region->backward;
     const OpCost least = leastCost(graph, *part);
-    if (swaps)
+    OpCost least_backward;
+    if (swaps) {
         chosen.fusions = fusions;
-    else
+    } else {
+        if (chosen.has_form && chosen.backward) least_backward = leastBackwardCost(graph, Fills(graph), *part);
         chosen.limit_ns = limitNs(least, analysis.device);
+        chosen.limit_backward_ns = limitNs(least_backward, analysis.device);
+    }
+    OpCost both = least;
+    both.bytes_read += least_backward.bytes_read;
+    both.bytes_written += least_backward.bytes_written;
     Finding& work = chosen.work;
     work.id = chosen.id;
     const Runs runs = runsOf(analysis, part->nodes);
@@ -110,11 +120,12 @@ Result<ChosenWork> ofNodes(const Analysis& analysis, const GraphFlow& graph, con
         if (analysis.trace != nullptr && all.forward.empty() && all.backward.empty() && !work.instances.empty())
             continue;
         for (Instance& instance : asRun(std::move(all), runs)) {
-            instance.fused = least;
-            if (chosen.limit_ns > 0) {
-                const double saved = std::max(0.0, instance.forward_ns - chosen.limit_ns);
-                instance.saving_ns = {saved, saved, saved};
-            }
+            instance.fused = both;
+            instance.fused_backward = least_backward;
+            const auto above = [](double ns, double limit) { return limit > 0 ? std::max(0.0, ns - limit) : 0; };
+            const double saved =
+                above(instance.forward_ns, chosen.limit_ns) + above(instance.backward_ns, chosen.limit_backward_ns);
+            instance.saving_ns = {saved, saved, saved};
             promise(analysis, chosen, runs, instance);
             work.instances.push_back(std::move(instance));
         }
@@ -127,10 +138,10 @@ Result<ChosenWork> ofNodes(const Analysis& analysis, const GraphFlow& graph, con
     made.region = std::move(*region);
     made.region.id = chosen.id;
     made.region.title = chosen.title.substr(0, kMaxRegionName);
-    made.region.backward = made.region.backward && stepTrains(analysis);
     if (swaps) return made; // several kernels: how fast they move its bytes says nothing
     made.region.fused_bytes = least.bytes();
     made.region.fused_flops = least.tensor_flops;
+    made.region.fused_backward_bytes = least_backward.bytes();
     return made;
 }
 
@@ -160,6 +171,7 @@ Result<ChosenWork> ofModule(const Analysis& analysis, ModuleId module, std::vect
     chosen.fusions = std::move(fusions);
     chosen.has_form = !region->fused.steps.empty();
     chosen.reason = region->reason;
+    chosen.backward = region->backward;
     Finding& work = chosen.work;
     work.id = chosen.id;
     std::vector<ModuleId> members{module};

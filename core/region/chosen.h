@@ -31,13 +31,16 @@ struct ChosenRegion {
     std::string note;                 // what was added to the choice and what was left out; "": nothing
     // Not "": a sentence on why the step's times are not of what is measured; its instances then have none.
     std::string other_sizes;
-    // As a finding of one instance a layer where layers are identical (and a run of the model,
-    // where the step has several). Its savings are the plan's inside where that is
-    // swapped in; else what a kernel that only moves what enters and leaves could save, and no prediction.
+    // As a finding of one instance a layer where layers are identical (and a run of the model, where the step has
+    // several). Its savings are the plan's inside where that is swapped in; else what a kernel that only moves what
+    // enters and leaves could save, and no prediction.
     Finding work;
-    double limit_ns = 0; // where nothing is swapped in: forward, one instance, at that kernel's speed; 0 not known
+    // Where nothing is swapped in, one instance at that kernel's speed; 0 not known. Backward: where it has a fused
+    // form that is trained through.
+    double limit_ns = 0, limit_backward_ns = 0;
     bool has_form = false;
-    std::string reason; // why it has no fused form, or what that leaves out
+    bool backward = false; // measured backward too
+    std::string reason;    // why it has no fused form, or what that leaves out
     [[nodiscard]] bool wholeModule() const noexcept { return nodes.empty(); }
     // Measured with other findings' fusions inside, instead of as one kernel.
     [[nodiscard]] bool swapsIn() const noexcept { return wholeModule() || !fusions.empty(); }

@@ -176,30 +176,4 @@ void sumUp(const Analysis& analysis, Finding& work) {
     }
 }
 
-// What a kernel of one part must move and compute, forward.
-OpCost leastCost(const GraphFlow& graph, const Subgraph& part) {
-    OpCost cost;
-    cost.bytes_known = true;
-    const auto bytesOf = [&](ValueId value) {
-        const TensorMeta& meta = graph.meta(value);
-        return fusion::elements(meta) * sizeOf(meta.dtype);
-    };
-    for (const ValueId value : inputsOf(graph, part)) cost.bytes_read += bytesOf(value);
-    for (const ValueId value : part.outputs) cost.bytes_written += bytesOf(value);
-    for (const NodeId node : part.nodes) {
-        const OpCost one = costOfNode(graph.ops(), node);
-        cost.flops += one.flops;
-        cost.tensor_flops += one.tensor_flops;
-        if (one.tensor_flops > 0) cost.dtype = one.dtype;
-    }
-    return cost;
-}
-
-double limitNs(const OpCost& cost, const DeviceSpec& device) {
-    const double bandwidth = device.practicalBandwidth();
-    const double memory = bandwidth > 0 ? cost.bytes() / bandwidth * 1e9 : 0;
-    const double peak = cost.tensor_flops > 0 ? device.peak(cost.dtype, true) : 0;
-    return std::max(memory, peak > 0 ? cost.tensor_flops / peak * 1e9 : 0);
-}
-
 } // namespace fusescope::region

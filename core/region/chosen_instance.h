@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One occurrence of chosen nodes in the step: its kernels and their time, what a kernel of them must move. Private to
-// core/region.
+// One occurrence of chosen nodes in the step: its kernels and their time. Private to core/region.
 #pragma once
 
 #include "core/analysis/analysis.h"
@@ -30,10 +29,5 @@ struct Runs {
 void addPlanSavings(const Analysis& analysis, const std::vector<std::string>& findings, Instance& instance);
 // Sums over the instances, and what else a finding says of itself.
 void sumUp(const Analysis& analysis, Finding& work);
-
-// What one kernel of all of it must move and compute, forward, and how long that takes at the speed of a copy and the
-// peak of the arithmetic, ns (0: not known).
-[[nodiscard]] OpCost leastCost(const fusion::GraphFlow& graph, const Subgraph& part);
-[[nodiscard]] double limitNs(const OpCost& cost, const DeviceSpec& device);
 
 } // namespace fusescope::region

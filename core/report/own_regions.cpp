@@ -59,8 +59,10 @@ std::vector<std::string> regionNotes(const RegionView& view) {
             notes.push_back("Predicted: " + formatDuration(region.work.saving_ns.expected) +
                             " less per step, the sum of what the plan promises inside.");
     } else if (region.limit_ns > 0) {
-        notes.push_back("Limit of any fused kernel: " + formatDuration(region.limit_ns) +
-                        " forward, what enters and leaves at the speed of a copy. Not a prediction.");
+        notes.push_back(
+            "Limit of any fused kernel: " + formatDuration(region.limit_ns) + " forward" +
+            (region.limit_backward_ns > 0 ? " and " + formatDuration(region.limit_backward_ns) + " backward" : "") +
+            ", what enters and leaves at the speed of a copy. Not a prediction.");
     }
     if (!region.reason.empty())
         notes.push_back((region.swapsIn()  ? "Left as it is: "
@@ -83,11 +85,14 @@ void writeRegions(JsonWriter& json, const Analysis& analysis, const MeasuredView
         json.member("instances_per_step", static_cast<std::uint64_t>(region.work.instances.size()));
         json.member("time_us_per_step", region.work.time_ns / 1e3);
         json.member("time_estimated", region.work.time_estimated);
-        json.key("limit_us"); // forward, one instance
-        if (region.limit_ns > 0)
-            json.value(region.limit_ns / 1e3);
-        else
-            json.null();
+        for (const auto& [key, ns] : {std::pair{"limit_us", region.limit_ns}, // of one instance
+                                      std::pair{"limit_backward_us", region.limit_backward_ns}}) {
+            json.key(key);
+            if (ns > 0)
+                json.value(ns / 1e3);
+            else
+                json.null();
+        }
         json.key("predicted_saving_us_per_step");
         if (region.swapsIn() && region.other_sizes.empty())
             json.value(region.work.saving_ns.expected / 1e3);

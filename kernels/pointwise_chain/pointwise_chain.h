@@ -60,7 +60,9 @@ typedef enum FsChainDtype {
     FS_CHAIN_BOOL = 6
 } FsChainDtype;
 
-enum { FS_CHAIN_MAX_DIMS = 8, FS_CHAIN_MAX_INPUTS = 24, FS_CHAIN_MAX_OUTPUTS = 8, FS_CHAIN_MAX_NODES = 256 };
+// A backward takes a region's inputs and the gradients of its outputs, and several operators for each of the region's:
+// regions of up to 24 inputs and some 100 operators always have one.
+enum { FS_CHAIN_MAX_DIMS = 8, FS_CHAIN_MAX_INPUTS = 32, FS_CHAIN_MAX_OUTPUTS = 8, FS_CHAIN_MAX_NODES = 2048 };
 
 // Strides count elements; 0 for a dimension that is expanded.
 typedef struct FsChainTensor {

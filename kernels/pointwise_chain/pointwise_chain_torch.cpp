@@ -208,26 +208,36 @@ struct PointwiseChain : torch::autograd::Function<PointwiseChain> {
     static variable_list backward(AutogradContext* context, const variable_list& gradients) {
         Tensors inputs = context->get_saved_variables();
         const size_t count = inputs.size();
-        std::vector<bool> wanted;
-        for (size_t i = 0; i < count; ++i) wanted.push_back(context->needs_input_grad(i));
         const Chain chain = chainOf(context->saved_data["text"].toStringRef());
-        const chain::Gradient gradient = gradientFor(inputs, chain->program, wanted);
-        variable_list results(count + 2); // the text and `fast` have none
         for (size_t i = 0; i < gradients.size(); ++i)
             if (chain::isFloating(chain->program.nodes[size_t(chain->program.outputs[i])].dtype))
                 inputs.push_back(gradients[i]);
+        variable_list results(count + 2);        // the text and `fast` have none
+        for (size_t begin = 0; begin < count;) { // as many at once as a region has outputs
+            std::vector<bool> wanted(count, false);
+            for (int found = 0; begin < count && found < FS_CHAIN_MAX_OUTPUTS; ++begin)
+                if (context->needs_input_grad(begin)) wanted[begin] = ++found > 0;
+            addGradients(inputs, *chain, wanted, context->saved_data["fast"].toBool(), results);
+        }
+        return results;
+    }
+
+    /// inputs: of the region, and the gradients of its floating outputs.
+    static void addGradients(const Tensors& inputs, const FsChain& chain, const std::vector<bool>& wanted, bool fast,
+                             variable_list& results) {
+        const chain::Gradient gradient =
+            gradientFor(at::TensorList(inputs).slice(0, wanted.size()), chain.program, wanted);
         if (!gradient.of.empty()) {
             Tensors used;
             for (const int i : gradient.from) used.push_back(inputs[size_t(i)]);
-            const Tensors found = callChain(used, gradient.text, context->saved_data["fast"].toBool());
+            const Tensors found = callChain(used, gradient.text, fast);
             for (size_t k = 0; k < found.size(); ++k) {
                 const size_t i = size_t(gradient.of[k]);
                 results[i] = shapedAs(inputs[i], found[k]);
             }
         }
-        for (size_t i = 0; i < count; ++i)
+        for (size_t i = 0; i < wanted.size(); ++i)
             if (wanted[i] && !results[i].defined()) results[i] = at::zeros_like(inputs[i]);
-        return results;
     }
 };
 

@@ -77,20 +77,21 @@ def qk_norm_rope_case(tokens):
 def region_cases(rows):
     """Regions compiled at run time, beside the operators of the catalogue for the same formula."""
     ops, width = torch.ops.fusescope, 4096
-    x, y, weight = tensor(rows, width), tensor(rows, width), torch.rand(width, device="cuda").to(BF16)
+    x, y = (tensor(rows, width).requires_grad_() for _ in range(2))
+    weight, bias = (torch.rand(width, device="cuda").to(BF16).requires_grad_() for _ in range(2))
     size = 2 * rows * width
-    for name, body, inputs, eager, catalogue, moved in (
-            ("rms_norm", regions.RMS_NORM, (x, weight), peers.rms_norm, ops.rms_norm, 2 * size),
-            ("softmax", regions.SOFTMAX, (x,), regions.softmax, None, 2 * size),
-            ("layer_norm", regions.LAYER_NORM, (x, weight, weight), regions.layer_norm, None, 2 * size),
-            ("swiglu", regions.SWIGLU, (x, y), peers.swiglu, ops.swiglu, 3 * size),
-            ("geglu", regions.GEGLU, (x, y), regions.geglu, None, 3 * size),
-            ("residual", regions.RESIDUAL, (x, y), lambda x, y: x + y * 0.22, None, 3 * size)):
-        text = regions.region(body, len(inputs))
-        functions = {"ours": lambda *a, text=text: ops.pointwise_chain(a, text),
-                     "ours fast": lambda *a, text=text: ops.pointwise_chain(a, text, True), "catalogue": catalogue,
+    for name, body, inputs, eager, catalogue, forward, backward in (
+            ("rms_norm", regions.RMS_NORM, (x, weight), peers.rms_norm, ops.rms_norm, 2, 3),
+            ("softmax", regions.SOFTMAX, (x,), regions.softmax, None, 2, 3),
+            ("layer_norm", regions.LAYER_NORM, (x, weight, bias), regions.layer_norm, None, 2, 3),
+            ("swiglu", regions.SWIGLU, (x, y), peers.swiglu, ops.swiglu, 3, 5),
+            ("geglu", regions.GEGLU, (x, y), regions.geglu, None, 3, 5),
+            ("residual", regions.RESIDUAL, (x, y), lambda x, y: x + y * 0.22, None, 3, 3)):
+        text = regions.region(body.partition("output")[0], len(inputs)) # the last line's alone, as eager has
+        functions = {"ours": lambda *a, text=text: ops.pointwise_chain(a, text)[0],
+                     "ours fast": lambda *a, text=text: ops.pointwise_chain(a, text, True)[0], "catalogue": catalogue,
                      "eager": eager, "compiled": torch.compile(eager)}
-        yield Case(f"region {name}", f"{rows}x{width}", inputs, functions, moved)
+        yield Case(f"region {name}", f"{rows}x{width}", inputs, functions, forward * size, backward * size)
 
 
 def qkv_case(tokens):

@@ -94,6 +94,28 @@ def test_whole_numbers_have_none(device):
     assert torch.equal(torch.autograd.grad(out.sum(), x)[0], of.float().expand(3, 5))
 
 
+def test_as_large_as_a_region_may_be(device):
+    # 24 inputs, more gradients than a region has outputs, and 232 operators, whose backward has several times as many.
+    count, unary = 24, ("sin", "silu", "tanh", "gelu")
+    lines = [f"%{count + i} = tanh.{{t}} %{i}" for i in range(count)]
+    lines += [f"%{2 * count + i} = mul.{{t}} %{count + i} %{(i + 1) % count}" for i in range(count)]
+    products, last = 2 * count, 3 * count - 1
+    for i in range(1, count):
+        lines.append(f"%{last + i} = add.{{t}} %{products if i == 1 else last + i - 1} %{products + i}")
+    last += count - 1
+    for i in range(161):
+        lines.append(f"%{last + 1 + i} = {unary[i % 4]}.{{t}} %{last + i}")
+    lines += [f"output %{products + i}" for i in range(7)] + [f"output %{last + 161}"]
+    x = leaves([(3, 5)] * count, torch.float64, device)
+    t = [torch.tanh(x[i]) * x[(i + 1) % count] for i in range(count)]
+    y = sum(t[1:], t[0])
+    for i in range(161):
+        y = getattr(torch if unary[i % 4] in ("sin", "tanh") else torch.nn.functional, unary[i % 4])(y)
+    out = chain(x, region("\n".join(lines), count, "f64"))
+    for mine, theirs in zip(gradients(out, x), gradients([*t[:7], y], x)):
+        torch.testing.assert_close(mine, theirs, rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize("name,eager", [("abs", torch.abs), ("relu", torch.relu)])
 def test_zero_and_nan_as_eager(name, eager, device):
     x = torch.tensor([[-2.0, -0.0, 0.0, 3.0, torch.nan, torch.inf]], device=device).requires_grad_()

@@ -79,14 +79,14 @@ private Q_SLOTS:
         QCOMPARE(played_->asked.size(), std::size_t{1});
         QCOMPARE(played_->asked.back().id, region.id);
         QVERIFY(!played_->asked.back().fused.steps.empty());
-        QVERIFY(!played_->asked.back().backward);
+        QVERIFY(played_->asked.back().backward);
         // Attention, which is in the plan, has this work already: nothing is counted twice.
         const QString before = headline();
         played_->answer(2000, 600);
         QCOMPARE(headline(), before);
         QVERIFY2(detail().contains(QLatin1String("Not counted once more in the step")), qPrintable(detail()));
         QVERIFY(detail().contains(QLatin1String("attention")));
-        QVERIFY(detail().contains(QLatin1String("It has no backward")));
+        QVERIFY(detail().contains(QLatin1String("Its backward is made from it")));
         const auto* model = findings()->findChild<FindingModel*>();
         const MeasuredFinding* m = model->measured(findings()->chosen());
         QVERIFY(m != nullptr && m->any());

@@ -126,7 +126,7 @@ QString regionCountText(const ChosenRegion& region) {
     QString times = tr("%1×").arg(work.instances.size());
     if (work.time_estimated) return times;
     if (region.swapsIn() || !region.has_form) return tr("%1 · %2 each").arg(times, kernelCount(kernels));
-    // The chain takes the forward's place; kernels of the backward stay.
+    // Of the backward a measurement tells: gradients of what was broadcast take sums of their own.
     std::size_t forward = 0;
     for (const Instance& instance : work.instances) forward += instance.forward.size();
     return tr("%1 · forward %2→1 kernels")
@@ -154,7 +154,7 @@ QString regionLine(const ChosenRegion& region, const MeasuredFinding& measured) 
     if (!result->on_gpu) line = tr("CPU: %1").arg(line);
     if (!fused && region.limit_ns > 0)
         line += tr(", limit %1").arg(text(formatDuration(region.limit_ns)));
-    else if (fused && !backward && region.work.instances.front().backward_ns > 0)
+    else if (fused && !backward && !region.work.instances.empty() && region.work.instances.front().backward_ns > 0)
         line += tr(" · forward only");
     return line;
 }
@@ -208,19 +208,27 @@ QString regionHtml(const Analysis& analysis, const ChosenRegion& region, const M
     } else {
         head(tr("The limit"));
         if (region.limit_ns > 0)
-            para(tr("%1 forward: what enters and leaves (%2) at the speed of a copy on %3, or its matrix products at "
-                    "their peak where that is longer. A limit for any fused kernel, not a prediction.")
-                     .arg(text(formatDuration(region.limit_ns)),
-                          text(formatBytes(work.instances.empty() ? 0 : work.instances.front().fused.bytes())),
-                          text(analysis.device.name)));
+            para((region.limit_backward_ns > 0
+                      ? tr("%1 forward and %2 backward: what enters and leaves (%3) at the speed of a copy on %4.")
+                            .arg(text(formatDuration(region.limit_ns)), text(formatDuration(region.limit_backward_ns)))
+                      : tr("%1 forward: what enters and leaves (%2) at the speed of a copy on %3, or its matrix "
+                           "products at their peak where that is longer.")
+                            .arg(text(formatDuration(region.limit_ns))))
+                     .arg(text(formatBytes(work.instances.empty() ? 0 : work.instances.front().fused.bytes())),
+                          text(analysis.device.name)) +
+                 QLatin1Char(' ') + tr("A limit for any fused kernel, not a prediction."));
         else
             para(tr("Not known for these sizes."));
         head(tr("Fused form"));
-        para(region.has_form
-                 ? tr("pointwise_chain: elementwise operators and at most one kind of row reduction as one "
-                      "kernel, made for just these nodes. It has no backward: the forward alone is "
-                      "measured.")
-                 : tr("There is no fused kernel for it, so it is measured as it is: %1.").arg(text(region.reason)));
+        if (!region.has_form)
+            para(tr("There is no fused kernel for it, so it is measured as it is: %1.").arg(text(region.reason)));
+        else if (region.backward)
+            para(tr("pointwise_chain: elementwise operators and row reductions as one kernel, made for just these "
+                    "nodes. Its backward is made from it as another."));
+        else
+            para(tr("pointwise_chain: elementwise operators and row reductions as one kernel, made for just these "
+                    "nodes. The forward alone is measured%1.")
+                     .arg(region.reason.empty() ? QString() : QStringLiteral(" (%1)").arg(text(region.reason))));
     }
     if (!region.note.empty()) {
         head(tr("What was taken"));

@@ -61,6 +61,19 @@ def test_two_results_of_one_operator(runner):
         assert one["fused"]["relative_error"] < 2 ** -6 and one["baseline"]["relative_error"] < 2 ** -6
 
 
+def test_a_chain_of_the_users_own(runner):
+    text = ("%0 = input bf16\n%1 = input bf16\n%2 = to.f32 %0\n%3 = pow.f32 %2 2\n%4 = mean.f32 %3\n"
+            "%5 = add.f32 %4 1e-6\n%6 = rsqrt.f32 %5\n%7 = mul.f32 %2 %6\n%8 = to.bf16 %7\n%9 = mul.bf16 %1 %8\n"
+            "output %9\n")
+    chain = rms_norm()
+    chain["fused"] = {"steps": [step("fusescope::pointwise_chain", {"refs": [[0], [1]]}, text)], "outputs": [[0, 0]]}
+    both = directions(runner.result(chain))
+    assert list(both) == ["forward", "backward"]
+    for one in both.values():
+        assert one["fused_name"] == "fusescope::pointwise_chain"
+        assert one["fused"]["relative_error"] < 2 ** -6 and one["fused"]["relative_to_baseline"] < 2 ** -6
+
+
 def test_a_loss(runner):
     inputs = [tensor("x", 32, 64, gradient=True), tensor("w", 100, 64, gradient=True),
               tensor("labels", 32, dtype="i64", fill="index", bound=100)]

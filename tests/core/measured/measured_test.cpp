@@ -285,7 +285,7 @@ TEST(Moves, FromTheRegionAsRunToItsFusedForm) {
     EXPECT_DOUBLE_EQ(rooflineMoves(a, set)[0].flops_fused, 8e12); // 160e6 in 20 us
 }
 
-TEST(Moves, ARegionOfTheUsersOwnMovesByItsForward) {
+TEST(Moves, ARegionOfTheUsersOwnMovesByWhatIsMeasured) {
     Analysis a = analysis();
     a.kernel_costs.resize(8);
     a.kernel_costs[6].flops = 100e6;
@@ -297,25 +297,37 @@ TEST(Moves, ARegionOfTheUsersOwnMovesByItsForward) {
     region->title = "silu, mul";
     region->nodes = {"silu", "mul"};
     region->work.id = region->id;
+    a.kernel_costs[5].flops = 180e6;
+    a.kernel_costs[5].bytes_read = 360e6;
     Instance i;
     i.forward = {KernelId(6), KernelId(7)};
+    i.backward = {KernelId(5)};
     i.forward_ns = 60'000;
     i.backward_ns = 90'000;
-    i.fused.flops = 120e6;
-    i.fused.bytes_read = 60e6;
+    i.fused.flops = 120e6; // forward
+    i.fused.bytes_read = 150e6;
+    i.fused_backward.bytes_read = 90e6;
     region->work.instances = {i};
     MeasuredResult result = measured(a, 0, {comparison("forward", 60, 20), comparison("backward", 90, 30)});
     result.finding = region->id;
     result.instance_class = instanceClasses(a, region->work)[0].name;
     MeasuredSet set;
     set.set(result);
-    const std::vector<RooflineMove> moves = rooflineMoves(a, set, std::vector<ChosenPtr>{region});
+    std::vector<RooflineMove> moves = rooflineMoves(a, set, std::vector<ChosenPtr>{region});
     ASSERT_EQ(moves.size(), 1u);
-    EXPECT_DOUBLE_EQ(moves[0].ai_now, 0.5);       // 120e6 over 240e6
-    EXPECT_DOUBLE_EQ(moves[0].flops_now, 2e12);   // in 60 us
+    EXPECT_DOUBLE_EQ(moves[0].ai_now, 0.5);       // 300e6 over 600e6
+    EXPECT_DOUBLE_EQ(moves[0].flops_now, 2e12);   // in 150 us
+    EXPECT_DOUBLE_EQ(moves[0].ai_fused, 2);       // 120e6 and as many as now, 180e6, over 150e6
+    EXPECT_DOUBLE_EQ(moves[0].flops_fused, 6e12); // in 50 us
+    EXPECT_EQ(pickOfWork(moves[0]), (Pick{PickKind::Region, numberOf("nodes.1")}));
+    // The forward alone.
+    result.result.directions.pop_back();
+    set.set(result);
+    moves = rooflineMoves(a, set, std::vector<ChosenPtr>{region});
+    ASSERT_EQ(moves.size(), 1u);
+    EXPECT_DOUBLE_EQ(moves[0].flops_now, 2e12);   // 120e6 in 60 us
     EXPECT_DOUBLE_EQ(moves[0].ai_fused, 2);       // 120e6 over 60e6
     EXPECT_DOUBLE_EQ(moves[0].flops_fused, 6e12); // in 20 us
-    EXPECT_EQ(pickOfWork(moves[0]), (Pick{PickKind::Region, numberOf("nodes.1")}));
     EXPECT_TRUE(rooflineMoves(a, set).empty());
 }
 

@@ -48,10 +48,11 @@ TEST(ChosenRegion, AChainOfEveryLayer) {
     EXPECT_EQ(chosen.title, "mul_12, add_8, softmax of model.model.layers.0.self_attn");
     EXPECT_EQ(chosen.nodes, (Texts{"mul_12", "add_8", "softmax"}));
     EXPECT_TRUE(chosen.has_form);
-    EXPECT_EQ(chosen.reason, "pointwise_chain has no backward: the forward alone is measured");
+    EXPECT_EQ(chosen.reason, "");
     EXPECT_EQ(chosen.note, "");
     EXPECT_EQ(work->region.id, chosen.id);
-    EXPECT_FALSE(work->region.backward);
+    EXPECT_TRUE(chosen.backward);
+    EXPECT_TRUE(work->region.backward);
     // The sample has two layers that are the same.
     ASSERT_EQ(chosen.work.instances.size(), 2u);
     for (const Instance& instance : chosen.work.instances) {
@@ -64,8 +65,16 @@ TEST(ChosenRegion, AChainOfEveryLayer) {
     EXPECT_NE(chosen.work.instances[0].nodes, chosen.work.instances[1].nodes);
     // Scores of 32 heads in bf16 and the mask enter, f32 leaves.
     const double scores = 32.0 * 4096 * 4096, mask = 4096.0 * 4096;
-    EXPECT_DOUBLE_EQ(chosen.work.instances[0].fused.bytes(), 2 * scores + 2 * mask + 4 * scores);
-    EXPECT_DOUBLE_EQ(chosen.limit_ns, (6 * scores + 2 * mask) / bothFiles().device.practicalBandwidth() * 1e9);
+    const double bandwidth = bothFiles().device.practicalBandwidth();
+    EXPECT_DOUBLE_EQ(chosen.limit_ns, (6 * scores + 2 * mask) / bandwidth * 1e9);
+    // Backward: both once more, the result's gradient in f32; the scores' gradient leaves.
+    EXPECT_DOUBLE_EQ(chosen.limit_backward_ns, (8 * scores + 2 * mask) / bandwidth * 1e9);
+    EXPECT_DOUBLE_EQ(chosen.work.instances[0].fused.bytes(), 14 * scores + 4 * mask);
+    EXPECT_DOUBLE_EQ(work->region.fused_bytes, 6 * scores + 2 * mask);
+    EXPECT_DOUBLE_EQ(work->region.fused_backward_bytes, 8 * scores + 2 * mask);
+    for (const Instance& one : chosen.work.instances)
+        EXPECT_DOUBLE_EQ(one.saving_ns.expected,
+                         one.forward_ns - chosen.limit_ns + one.backward_ns - chosen.limit_backward_ns);
     EXPECT_EQ(chosen.work.conflicts, (Texts{"attention"}));
 }
 
@@ -80,6 +89,7 @@ TEST(ChosenRegion, WithoutAFusedFormItIsTheLimit) {
     // A projection of 4096 tokens from 4096 to 12288: it computes more than it moves.
     const double flops = 2.0 * 4096 * 4096 * 12288;
     EXPECT_DOUBLE_EQ(work->chosen.limit_ns, flops / bothFiles().device.peak(DType::BFloat16, true) * 1e9);
+    EXPECT_EQ(work->chosen.limit_backward_ns, 0);
     for (const Instance& one : work->chosen.work.instances)
         EXPECT_NEAR(one.saving_ns.expected, std::max(0.0, one.forward_ns - work->chosen.limit_ns), 1e-6);
 }
@@ -199,7 +209,8 @@ TEST(ChosenRegion, AStepThatRunsTheModelTwice) {
     const Instance &first = work->chosen.work.instances[0], &again = work->chosen.work.instances[1];
     EXPECT_EQ(first.forward.size(), 8u);
     EXPECT_DOUBLE_EQ(first.forward_ns + again.forward_ns, kernelTime(twice, first.forward));
-    EXPECT_DOUBLE_EQ(first.saving_ns.expected, first.forward_ns - work->chosen.limit_ns);
+    EXPECT_DOUBLE_EQ(first.saving_ns.expected,
+                     first.forward_ns - work->chosen.limit_ns + first.backward_ns - work->chosen.limit_backward_ns);
     EXPECT_TRUE(again.forward.empty()) << "kernels are counted once";
 }
 

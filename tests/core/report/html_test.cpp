@@ -104,6 +104,7 @@ ChosenPtr regionOf(const Analysis& a) {
     region->module = "model.layers.0";
     region->nodes = {"mul", "add"};
     region->limit_ns = 10'000;
+    region->limit_backward_ns = 15'000;
     region->has_form = true;
     region->work.id = region->id;
     Instance one;
@@ -163,6 +164,7 @@ TEST(Html, RegionsOfTheUsersOwnHaveASection) {
     EXPECT_TRUE(has(json, "\"id\": \"nodes.00000001\""));
     EXPECT_TRUE(has(json, "\"counts_in_step\": true"));
     EXPECT_TRUE(has(json, "\"limit_us\": 10,"));
+    EXPECT_TRUE(has(json, "\"limit_backward_us\": 15,"));
     EXPECT_TRUE(has(json, "\"own_regions\": 1"));
     EXPECT_TRUE(has(analysisJson(a), "\"regions\": []"));
     const std::string md = analysisMarkdown(a, measuredOf(a, *region, true), mine);
