@@ -5,10 +5,12 @@
 #include "app/session_file.h"
 #include "ui/base/paint.h"
 
+#include <QAccessible>
 #include <QComboBox>
 #include <QFileDialog>
 #include <QImage>
 #include <QLineEdit>
+#include <QSet>
 #include <QSignalSpy>
 #include <QStatusBar>
 
@@ -146,6 +148,45 @@ private Q_SLOTS:
         const QByteArray before = contentOf(trace);
         QVERIFY(!window.savePicture(trace).isEmpty());
         QVERIFY(contentOf(trace) == before);
+    }
+
+    void whatTakesTheFocusHasAName() {
+        session().pick({PickKind::Finding, 0});
+        QCoreApplication::processEvents();
+        int seen = 0;
+        for (QWidget* widget : window_->findChildren<QWidget*>()) {
+            if (!widget->isVisible() || widget->focusPolicy() == Qt::NoFocus || widget->focusProxy() != nullptr)
+                continue;
+            // Qt's own parts of a widget: icons in a field, what is behind a scroll bar.
+            if (widget->objectName().startsWith(QLatin1String("qt_"))) continue;
+            if (qobject_cast<QLineEdit*>(widget->parentWidget()) != nullptr) continue;
+            const QAccessibleInterface* spoken = QAccessible::queryAccessibleInterface(widget);
+            QVERIFY(spoken != nullptr);
+            ++seen;
+            QVERIFY2(!spoken->text(QAccessible::Name).isEmpty(),
+                     qPrintable(QLatin1String(widget->metaObject()->className()) + QLatin1Char(' ') +
+                                widget->objectName() + QLatin1String(" in ") +
+                                QLatin1String(widget->parentWidget()->metaObject()->className())));
+        }
+        QVERIFY(seen > 12);
+    }
+
+    void tabComesRoundTheWindow() {
+        session().pick({PickKind::Finding, 0});
+        window_->activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(window_.get()));
+        QWidget* const first = window_->findChild<QWidget*>(QStringLiteral("device"));
+        first->setFocus();
+        constexpr int kMost = 300; // links in the details are stops, too
+        QSet<QWidget*> stops;
+        int tabs = 0;
+        do {
+            stops.insert(QApplication::focusWidget());
+            QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
+        } while (QApplication::focusWidget() != first && ++tabs < kMost);
+        QVERIFY2(tabs < kMost, QApplication::focusWidget()->metaObject()->className());
+        for (const char* name : {"timelineCanvas", "graphCanvas"})
+            QVERIFY2(stops.contains(window_->findChild<QWidget*>(QLatin1String(name))), name);
     }
 
     void aNameWithoutASuffixGetsOne() {
