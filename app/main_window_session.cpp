@@ -17,6 +17,8 @@
 #include <QSaveFile>
 #include <QStatusBar>
 
+#include <new>
+
 namespace fusescope {
 namespace {
 
@@ -103,11 +105,17 @@ void MainWindow::saveSession(const QString& path) {
     statusBar()->showMessage(tr("Writing %1").arg(path));
     // Hashing reads the inputs whole. The thread is joined in the destructor, so 'this' outlives it.
     w_->writers.emplace_back([this, path, session]() mutable {
-        for (SessionInput& input : session.inputs) input.sha256 = sha256Of(input.path);
-        const QByteArray json = sessionJson(session);
-        QSaveFile file(path);
-        const bool ok = file.open(QIODevice::WriteOnly) && file.write(json) == json.size() && file.commit();
-        const QString why = file.errorString();
+        bool ok = false;
+        QString why;
+        try {
+            for (SessionInput& input : session.inputs) input.sha256 = sha256Of(input.path);
+            const QByteArray json = sessionJson(session);
+            QSaveFile file(path);
+            ok = file.open(QIODevice::WriteOnly) && file.write(json) == json.size() && file.commit();
+            why = file.errorString();
+        } catch (const std::bad_alloc&) { // would end the program, out of a thread
+            why = tr("out of memory");
+        }
         QMetaObject::invokeMethod(
             this, [this, path, ok, why] { tellWritten(path, ok, why); }, Qt::QueuedConnection);
     });
@@ -119,7 +127,13 @@ void MainWindow::openSession(const QString& path) {
     reading_session_ = true;
     pending_session_.reset();
     w_->writers.emplace_back([this, path, opening = ++openings_] {
-        auto opened = std::make_shared<Opened>(readSession(path));
+        auto opened = std::make_shared<Opened>();
+        try {
+            *opened = readSession(path);
+        } catch (const std::bad_alloc&) { // would end the program, out of a thread
+            *opened = {};
+            opened->problem = tr("%1: expected a session that fits into memory, found too little of it").arg(path);
+        }
         QMetaObject::invokeMethod(
             this,
             [this, opened, opening] {

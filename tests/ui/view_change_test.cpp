@@ -5,6 +5,7 @@
 #include "tests/support/synthetic_analysis.h"
 #include "ui/graph/graph_canvas.h"
 #include "ui/graph/graph_panel.h"
+#include "ui/panels/model_panel.h"
 #include "ui/timeline/timeline_canvas.h"
 #include "ui/timeline/timeline_panel.h"
 
@@ -88,6 +89,25 @@ private Q_SLOTS:
         const Menu seen = closeFilesBelowMenu(session, canvas, canvas->rect().center());
         QVERIFY(seen.opened);
         QVERIFY(seen.closed);
+    }
+
+    void theMenuOfTheModelMeansTheModule() {
+        Session session;
+        ModelPanel panel(&session);
+        session.setAnalysis(testing::syntheticAnalysis());
+        RegionWish wish;
+        connect(&session, &Session::regionWanted, &panel, [&](const RegionWish& wanted) { wish = wanted; });
+        session.pick({PickKind::Module, 1});
+        session.setMarkedRange(session.analysis()->trace->begin, session.analysis()->trace->end);
+        QAction* measure = nullptr;
+        for (QAction* action : panel.findChildren<QAction*>())
+            if (action->text().startsWith(QLatin1String("Fuse this: ")) ||
+                action->text().startsWith(QLatin1String("Measure with ")))
+                measure = action;
+        QVERIFY(measure != nullptr && measure->isEnabled());
+        measure->trigger();
+        QCOMPARE(wish.module.value, 1U);
+        QVERIFY(wish.kernels.empty());
     }
 
     void aLongNameDoesNotWidenTheWindow() {
