@@ -164,6 +164,7 @@ void MainWindow::exportTo(Export kind, const QString& path) {
     if (isInput(path)) {
         banner_->show(Banner::Tone::Error,
                       tr("%1: expected a report that is not written over an input, found the same file").arg(path));
+        Q_EMIT exported(path, false);
         return;
     }
     statusBar()->showMessage(tr("Writing %1").arg(path));
@@ -225,7 +226,7 @@ QString MainWindow::askWhere(const QString& title, const QString& proposal, cons
 bool MainWindow::isInput(const QString& path) const {
     const AnalysisPtr& a = session_->analysis();
     return a && std::any_of(a->files.begin(), a->files.end(),
-                            [&](const std::string& file) { return QFileInfo(text(file)) == QFileInfo(path); });
+                            [&](const std::string& file) { return sameFile(text(file), path); });
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

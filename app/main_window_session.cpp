@@ -100,6 +100,7 @@ void MainWindow::saveSession(const QString& path) {
     if (isInput(path)) {
         banner_->show(Banner::Tone::Error,
                       tr("%1: expected a session that is not written over an input, found the same file").arg(path));
+        Q_EMIT exported(path, false);
         return;
     }
     statusBar()->showMessage(tr("Writing %1").arg(path));

@@ -39,6 +39,12 @@ template <class Ready> bool waitFor(Ready ready, int timeout_ms) {
     return true;
 }
 
+// What stands in the window's banner.
+void complain(MainWindow& window) {
+    const QStringList sentences = window.banner().sentences();
+    for (const QString& sentence : sentences) std::fprintf(stderr, "fusescope: %s\n", qUtf8Printable(sentence));
+}
+
 // Rows of the findings that "rms_norm,swiglu" or "plan" names; empty when a name is not there.
 std::vector<std::size_t> rowsOf(const Analysis& analysis, const QString& what) {
     std::vector<std::size_t> rows;
@@ -71,20 +77,20 @@ std::vector<std::size_t> rowOfPlace(MainWindow& window, const QString& what) {
     window.session().wantRegion(wish);
     waitFor([&] { return !window.fuseQueue().choosing(); }, kTimeoutMs);
     if (const int row = window.findings().chosen(); row >= 0) return {static_cast<std::size_t>(row)};
-    const QStringList sentences = window.banner().sentences();
-    for (const QString& sentence : sentences) std::fprintf(stderr, "fusescope: %s\n", qUtf8Printable(sentence));
+    complain(window);
     return {};
 }
 
 // Chooses each finding and presses Fuse, one after the other as a user would, and tells how long each took until its
-// result stood in the window. False: one failed, and why is on stderr.
-bool measure(MainWindow& window, const QString& what) {
+// result stood in the window. An ExitCode; what went wrong is on stderr.
+int measure(MainWindow& window, const QString& what) {
     const Analysis& analysis = *window.session().analysis();
     FuseQueue& queue = window.fuseQueue();
     waitFor([&] { return queue.prepared(); }, kTimeoutMs);
     const bool place = what.startsWith(QLatin1String("module:")) || what.startsWith(QLatin1String("nodes:"));
     const std::vector<std::size_t> rows = place ? rowOfPlace(window, what) : rowsOf(analysis, what);
-    bool ok = !rows.empty();
+    if (rows.empty()) return kExitUsage;
+    bool ok = true;
     for (const std::size_t row : rows) {
         const char* id = window.session().workAt(row)->id.c_str();
         if (const QString against = queue.reasonAgainst(row); !against.isEmpty()) {
@@ -107,7 +113,7 @@ bool measure(MainWindow& window, const QString& what) {
                          static_cast<double>(clock.elapsed()) / 1000);
         }
     }
-    return ok;
+    return ok ? kExitOk : kExitRunnerFailed;
 }
 
 // False when --select names nothing in these files; nothing asked for is well.
@@ -124,10 +130,14 @@ bool saveSession(MainWindow& window, const QString& path) {
         ended = true;
         saved = ok;
     });
+    if (!window.session().analysis()) {
+        std::fputs("fusescope: expected files for --save-session, found none\n", stderr);
+        return false;
+    }
+    window.banner().clear();
     window.saveSession(path);
     if (waitFor([&] { return ended; }, kTimeoutMs) && saved) return true;
-    std::fprintf(stderr, "fusescope: %s: expected files that are open and a session that can be written\n",
-                 qUtf8Printable(path));
+    complain(window);
     return false;
 }
 
@@ -144,7 +154,7 @@ bool parseSize(const QString& text, QSize& size) {
 
 int takeScreenshot(MainWindow& window, const QStringList& files, const ScreenshotOptions& options) {
     for (const QString& file : files) // whether or not it can be opened
-        if (QFileInfo(file) == QFileInfo(options.path)) {
+        if (sameFile(file, options.path)) {
             std::fprintf(stderr, "fusescope: %s: expected a picture that is not written over an input\n",
                          qUtf8Printable(options.path));
             return kExitUsage;
@@ -160,8 +170,7 @@ int takeScreenshot(MainWindow& window, const QStringList& files, const Screensho
             return kExitNoInput;
         }
         if (!window.session().analysis()) {
-            const QStringList sentences = window.banner().sentences();
-            for (const QString& sentence : sentences) std::fprintf(stderr, "fusescope: %s\n", qUtf8Printable(sentence));
+            complain(window);
             return kExitNoInput;
         }
     }
@@ -171,7 +180,7 @@ int takeScreenshot(MainWindow& window, const QStringList& files, const Screensho
             return kExitNoInput;
         }
     if (!selected(window, options.select)) return kExitUsage;
-    bool measured = true;
+    int measured = kExitOk;
     if (!options.fuse.isEmpty()) {
         measured = measure(window, options.fuse);
         selected(window, options.select); // measuring selects what it measures
@@ -185,7 +194,7 @@ int takeScreenshot(MainWindow& window, const QStringList& files, const Screensho
     }
     std::printf("%s\n", qUtf8Printable(QFileInfo(options.path).absoluteFilePath()));
     if (!options.session.isEmpty() && !saveSession(window, options.session)) return kExitUsage;
-    return measured ? kExitOk : kExitRunnerFailed;
+    return measured;
 }
 
 } // namespace fusescope

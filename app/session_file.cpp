@@ -95,6 +95,13 @@ QByteArray sha256Of(const QString& path) {
     return hash.result().toHex();
 }
 
+// Not QFileInfo's ==: it takes any two files that do not exist for the same.
+bool sameFile(const QString& one, const QString& other) {
+    const QFileInfo a(one), b(other);
+    if (a.exists() && b.exists()) return a.canonicalFilePath() == b.canonicalFilePath();
+    return !a.exists() && !b.exists() && QDir::cleanPath(a.absoluteFilePath()) == QDir::cleanPath(b.absoluteFilePath());
+}
+
 QString foundInput(const SessionInput& input, const QString& session_path) {
     if (QFileInfo(input.path).isFile()) return input.path;
     const QFileInfo beside(QFileInfo(session_path).absoluteDir(), QFileInfo(input.path).fileName());

@@ -35,6 +35,8 @@ struct SessionFile {
 [[nodiscard]] Result<SessionFile> readSessionFile(const QString& path);
 // Of a file's content, hex; empty: it cannot be read. Reads all of it: not for the GUI thread.
 [[nodiscard]] QByteArray sha256Of(const QString& path);
+// Whether both name one file; also of files that are gone, whose names say it then.
+[[nodiscard]] bool sameFile(const QString& one, const QString& other);
 // Where an input is now: at its path, else beside the session's file. "" when at neither.
 [[nodiscard]] QString foundInput(const SessionInput& input, const QString& session_path);
 

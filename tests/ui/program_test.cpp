@@ -7,6 +7,8 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include <cstdio>
+
 class ProgramTest : public QObject {
     Q_OBJECT
 
@@ -62,6 +64,49 @@ private Q_SLOTS:
             QCOMPARE(r.code, 3);
             QVERIFY2(r.err.contains(QLatin1String(name)), qPrintable(r.err));
         }
+    }
+
+    void namesOfNothingAreWrongUse() {
+        const QTemporaryDir folder;
+        const Run r = run({QStringLiteral("--screenshot"), folder.filePath(QStringLiteral("w.png")),
+                           QStringLiteral("--fuse"), QStringLiteral("frobnicate"), trace()});
+        QCOMPARE(r.code, 2);
+        QVERIFY2(r.err.contains(QLatin1String("frobnicate")), qPrintable(r.err));
+    }
+
+    void aSessionIsNotWrittenOverAnInput() { // and says so at once, not after minutes
+        const QTemporaryDir folder;
+        const QString input = folder.filePath(QStringLiteral("t.json.gz"));
+        QVERIFY(QFile::copy(trace(), input));
+        const qint64 size = QFileInfo(input).size();
+        const Run r = run({QStringLiteral("--screenshot"), folder.filePath(QStringLiteral("w.png")),
+                           QStringLiteral("--save-session"), input, input});
+        QCOMPARE(r.code, 2);
+        QVERIFY2(r.err.contains(QLatin1String("written over an input")), qPrintable(r.err));
+        QCOMPARE(QFileInfo(input).size(), size);
+    }
+
+    void aNameThatIsNoText() {
+        const QTemporaryDir folder;
+        const QByteArray name = QFile::encodeName(folder.path()) + "/a b\xff.json.gz";
+        QFile from(trace());
+        QVERIFY(from.open(QIODevice::ReadOnly));
+        const QByteArray all = from.readAll();
+        std::FILE* to = std::fopen(name.constData(), "wb");
+        QVERIFY(to != nullptr);
+        const auto size = static_cast<std::size_t>(all.size());
+        QCOMPARE(std::fwrite(all.constData(), 1, size, to), size);
+        std::fclose(to);
+        // QProcess knows only names that are text: the shell's pattern finds it.
+        QProcess shell;
+        shell.setWorkingDirectory(folder.path());
+        shell.start(QStringLiteral("sh"), {QStringLiteral("-c"), QStringLiteral("exec '" FUSESCOPE_BIN_DIR
+                                                                                "/fusescope' --screenshot w.png a*")});
+        const bool ended = shell.waitForFinished(50'000);
+        std::remove(name.constData()); // Qt could not
+        QVERIFY(ended);
+        QVERIFY2(shell.exitCode() == 0, shell.readAllStandardError().constData());
+        QVERIFY(QFileInfo::exists(folder.filePath(QStringLiteral("w.png"))));
     }
 
     void thePictureIsNotWrittenOverAnInput() {

@@ -139,6 +139,21 @@ private Q_SLOTS:
         QVERIFY(!window_->savePicture(folder.path()).isEmpty());
     }
 
+    void anInputThatIsGoneIsNotEveryFile() {
+        const QTemporaryDir folder;
+        const QString trace = folder.filePath(QStringLiteral("t.json.gz"));
+        QVERIFY(QFile::copy(sampleTrace(), trace));
+        MainWindow window(false);
+        QVERIFY(openAndSettle(window, {trace}));
+        QVERIFY(QFile::remove(trace));
+        QCOMPARE(window.savePicture(folder.filePath(QStringLiteral("w.png"))), QString());
+        QVERIFY(!window.savePicture(folder.filePath(QStringLiteral("./t.json.gz"))).isEmpty());
+        QSignalSpy ended(&window, &MainWindow::exported);
+        window.saveSession(folder.filePath(QStringLiteral("s.fusescope")));
+        QVERIFY(ended.count() == 1 || ended.wait(kLoadMs));
+        QVERIFY(ended.front().back().toBool());
+    }
+
     void aPictureIsNotWrittenOverAnInput() {
         const QTemporaryDir folder;
         const QString trace = folder.filePath(QStringLiteral("t.json.gz"));
