@@ -67,40 +67,64 @@ std::string layerPath(const ModuleTree& tree, std::string_view number) {
     return found;
 }
 
-// With the plan's fusions; identical layers: one stands for all.
+// Of the user's own choice; identical layers: one stands for all.
+RequestedRegion ofChosen(ChosenWork work) {
+    RequestedRegion chosen;
+    chosen.region = std::move(work.region);
+    MeasuredRegion& about = chosen.about;
+    const Finding& step = work.chosen.work;
+    about.region = chosen.region.id;
+    about.pattern = chosen.region.pattern;
+    about.title = chosen.region.title;
+    about.instances = static_cast<double>(step.instances.size());
+    about.predicted = work.chosen.swapsIn() && step.saving_ns.expected > 0; // else it is a limit
+    if (about.predicted) about.predicted_saving_ns = step.saving_ns;
+    StepTime sum; // identical layers take nearly the same
+    for (const Instance& instance : step.instances)
+        if (const auto time = stepTimeOf(step, instance)) {
+            sum.forward_ns += time->forward_ns / about.instances;
+            sum.backward_ns += time->backward_ns / about.instances;
+            sum.wait_ns += time->wait_ns / about.instances;
+        }
+    if (!step.time_estimated && work.chosen.other_sizes.empty()) {
+        about.time_ns = step.time_ns;
+        about.module_time = sum;
+    }
+    return chosen;
+}
+
+// With the plan's fusions.
 Result<std::vector<RequestedRegion>> ofModule(const Analysis& analysis, const std::string& path) {
     ChosenRegion module;
     module.module = path;
     module.fusions = analysis.plan.findings;
     Result<ChosenWork> work = workOfChosen(analysis, module);
     if (!work) return std::move(work).error();
-    RequestedRegion chosen;
-    chosen.region = std::move(work->region);
-    MeasuredRegion& about = chosen.about;
-    about.region = chosen.region.id;
-    about.pattern = chosen.region.pattern;
-    about.title = chosen.region.title;
-    about.instances = static_cast<double>(work->chosen.work.instances.size());
-    about.predicted_saving_ns = work->chosen.work.saving_ns;
-    about.predicted = about.predicted_saving_ns.expected > 0;
-    StepTime sum; // identical layers take nearly the same
-    for (const Instance& instance : work->chosen.work.instances)
-        if (const auto time = stepTimeOf(work->chosen.work, instance)) {
-            sum.forward_ns += time->forward_ns / about.instances;
-            sum.backward_ns += time->backward_ns / about.instances;
-            sum.wait_ns += time->wait_ns / about.instances;
-        }
-    if (!work->chosen.work.time_estimated) {
-        about.time_ns = work->chosen.work.time_ns;
-        about.module_time = sum;
+    return std::vector<RequestedRegion>{ofChosen(*std::move(work))};
+}
+
+// "silu+mul_15".
+Result<std::vector<RequestedRegion>> ofNodes(const Analysis& analysis, std::string_view names) {
+    std::vector<std::string> each;
+    for (std::size_t at = 0; at <= names.size();) {
+        const std::size_t plus = std::min(names.find('+', at), names.size());
+        each.emplace_back(names.substr(at, plus - at));
+        at = plus + 1;
     }
-    return std::vector<RequestedRegion>{std::move(chosen)};
+    Result<std::vector<NodeId>> nodes = nodesByName(*analysis.graph, each);
+    if (!nodes) return std::move(nodes).error();
+    RegionWish wish;
+    wish.nodes = *std::move(nodes);
+    Result<ChosenWork> work = workOfWish(analysis, wish);
+    if (!work) return std::move(work).error();
+    if (work->finding) return ofFinding(analysis, analysis.findings[*work->finding]);
+    return std::vector<RequestedRegion>{ofChosen(*std::move(work))};
 }
 
 std::string knownIds(const Analysis& analysis) {
     std::string text;
     for (const Finding& finding : analysis.findings) text += finding.id + ", ";
-    if (analysis.graph) text += "layer.0, model, ";
+    if (analysis.graph) text += "layer.0, model, nodes:NAME+NAME, ";
     return text + "all";
 }
 
@@ -127,11 +151,12 @@ Result<std::vector<RequestedRegion>> chooseRegions(const Analysis& analysis, con
                          "'" + id + "'", "region"};
         return std::vector<RequestedRegion>{ofInstance(analysis, finding, static_cast<std::uint32_t>(index))};
     }
-    const bool layer = id.starts_with("layer.");
-    if (!analysis.graph && (id == "model" || layer))
-        return Error{ErrorCode::Unsupported, "a model graph (--graph), whose nodes a layer is made of", "a trace alone",
-                     "region " + id};
+    const bool layer = id.starts_with("layer."), nodes = id.starts_with("nodes:");
+    if (!analysis.graph && (id == "model" || layer || nodes))
+        return Error{ErrorCode::Unsupported, "a model graph (--graph), whose nodes a region is made of",
+                     "a trace alone", "region " + id};
     if (analysis.graph) {
+        if (nodes) return ofNodes(analysis, std::string_view(id).substr(6));
         if (id == "model") return ofModule(analysis, "");
         const std::string path = layer ? layerPath(analysis.graph->modules, std::string_view(id).substr(6))
                                        : id.substr(id.starts_with("module.") ? 7 : 0);

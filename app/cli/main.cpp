@@ -61,7 +61,8 @@ int run(int argc, char** argv) {
     fuse->add_option("--graph", graphs, "Model graph (.pt2)");
     fuse->add_option("--trace", trace, "Profiler trace (.pt.trace.json, .json.gz)");
     fuse->add_option("--region", fuse_args.regions,
-                     "Finding (rms_norm), one instance (rms_norm#3), layer.0, model, or all; several with commas")
+                     "Finding (rms_norm), one instance (rms_norm#3), layer.0, model, nodes of the graph "
+                     "(nodes:silu+mul_15), or all; several with commas")
         ->required()
         ->delimiter(',')
         ->expected(1)

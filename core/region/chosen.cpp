@@ -319,15 +319,22 @@ Result<ChosenWork> workOfChosen(const Analysis& analysis, const ChosenRegion& ch
             return Error{ErrorCode::NotFound, "a module of the graph", "'" + chosen.module + "'", "region"};
         return ofModule(analysis, module, chosen.fusions);
     }
+    const Result<std::vector<NodeId>> nodes = nodesByName(model, chosen.nodes);
+    if (!nodes) return nodes.error();
+    return ofNodes(analysis, fusion::GraphFlow(model), *nodes, chosen.fusions, chosen.note);
+}
+
+Result<std::vector<NodeId>> nodesByName(const ModelGraph& model, std::span<const std::string> names) {
     std::map<std::string_view, NodeId> by_name;
     for (std::size_t n = 0; n < model.ops.nodes.size(); ++n) by_name.emplace(model.ops.name(NodeId(n)), NodeId(n));
     std::vector<NodeId> nodes;
-    for (const std::string& name : chosen.nodes) {
+    for (const std::string& name : names) {
         const auto at = by_name.find(name);
-        if (at == by_name.end()) return Error{ErrorCode::NotFound, "a node of the graph", "'" + name + "'", "region"};
+        if (at == by_name.end())
+            return Error{ErrorCode::NotFound, "a node of the graph", "'" + name.substr(0, 200) + "'", "region"};
         nodes.push_back(at->second);
     }
-    return ofNodes(analysis, fusion::GraphFlow(model), nodes, chosen.fusions, chosen.note);
+    return nodes;
 }
 
 std::uint32_t numberOf(const std::string& region_id) noexcept { return fnv(region_id); }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,9 @@ struct ChosenWork {
 // The same choice in these files, from its module, nodes, fusions and note (of a saved session, or after another step
 // was chosen).
 [[nodiscard]] Result<ChosenWork> workOfChosen(const Analysis& analysis, const ChosenRegion& chosen);
+
+// In the names' order. Errors: the first name that no node has.
+[[nodiscard]] Result<std::vector<NodeId>> nodesByName(const ModelGraph& model, std::span<const std::string> names);
 
 // A number for its id that stays the same.
 [[nodiscard]] std::uint32_t numberOf(const std::string& region_id) noexcept;

@@ -84,6 +84,8 @@ std::string notes(const FuseReport& report) {
         if (std::find(lines.begin(), lines.end(), text) == lines.end()) lines.push_back(text);
     };
     for (const MeasuredRegion& region : report.regions) {
+        // Its id is a number: what it is stands here.
+        if (region.pattern == "selection") note(regionName(region) + ": " + region.title + ".");
         if (!region.error.empty()) note(regionName(region) + ": " + region.error);
         if (!region.reason.empty()) note(regionName(region) + ": " + region.reason);
         if (!region.result) continue;
