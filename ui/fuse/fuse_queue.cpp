@@ -293,6 +293,7 @@ void FuseQueue::fuseWish(const RegionWish& wish) {
 
 void FuseQueue::restoreRegions(std::vector<ChosenRegion> saved, std::string picked) {
     std::vector<std::string> ids;
+    ids.reserve(saved.size());
     for (const ChosenRegion& one : saved) ids.push_back(one.id);
     const int number = ++restorings_;
     awaited_[number] = saved;
@@ -341,7 +342,7 @@ std::vector<ChosenRegion> FuseQueue::awaited() const {
 }
 
 void FuseQueue::bringBack(const ChosenPtr& region) {
-    if (of_regions_.count(region->id) > 0)
+    if (of_regions_.contains(region->id))
         session_->addRegions({region});
     else
         restoreRegions({*region});
