@@ -140,6 +140,7 @@ MeasuredFinding applyMeasured(const Analysis& analysis, const Finding& finding, 
     MeasuredFinding out;
     out.predicted_ns = finding.saving_ns.expected;
     out.instances = finding.instances.size();
+    bool faster = false, slower = false;
     for (InstanceClass& of : instanceClasses(analysis, finding)) {
         MeasuredClass one;
         one.result = set.find(finding.id, of.name);
@@ -151,7 +152,11 @@ MeasuredFinding applyMeasured(const Analysis& analysis, const Finding& finding, 
                 out.saving_ns += instance.saving_ns;
                 continue;
             }
-            const double saved = measuredSaving(one.result->result, stepTimeOf(finding, instance));
+            const std::optional<StepTime> in_step = stepTimeOf(finding, instance);
+            const double saved = measuredSaving(one.result->result, in_step);
+            const SpeedVerdict speed = measuredSpeed(one.result->result, in_step);
+            faster = faster || speed == SpeedVerdict::Faster;
+            slower = slower || speed == SpeedVerdict::Slower;
             ++out.measured;
             one.saving_ns += saved;
             out.saving_ns += {saved, saved, saved};
@@ -160,7 +165,13 @@ MeasuredFinding applyMeasured(const Analysis& analysis, const Finding& finding, 
         one.of = std::move(of);
         out.classes.push_back(std::move(one));
     }
-    if (!out.any()) out.saving_ns = finding.saving_ns;
+    if (!out.any()) {
+        out.saving_ns = finding.saving_ns;
+        return out;
+    }
+    out.speed = faster && out.measured_ns > 0   ? SpeedVerdict::Faster
+                : slower && out.measured_ns < 0 ? SpeedVerdict::Slower
+                                                : SpeedVerdict::NotFaster;
     return out;
 }
 

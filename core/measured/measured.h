@@ -97,6 +97,8 @@ struct MeasuredFinding {
     Range saving_ns;         // per step: measured where it is, else predicted
     double measured_ns = 0;  // of it, measured
     double predicted_ns = 0; // what was predicted for all of them
+    // Of all that is measured, together: the sum's, if measuredSpeed() of an instance is of that kind, else not faster.
+    SpeedVerdict speed = SpeedVerdict::Unknown;
     [[nodiscard]] bool any() const noexcept { return measured > 0; }
     [[nodiscard]] bool whole() const noexcept { return measured > 0 && measured == instances; }
 };

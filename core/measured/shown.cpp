@@ -28,14 +28,18 @@ void take(const FusedOf& work, const Finding& finding, const MeasuredFinding& me
 
 } // namespace
 
-FusedSpeed shownSpeed(const FuseResult& result, const Finding& finding, const Instance& instance) {
-    switch (measuredSpeed(result, stepTimeOf(finding, instance))) {
+FusedSpeed shownSpeed(SpeedVerdict speed) noexcept {
+    switch (speed) {
     case SpeedVerdict::Faster: return FusedSpeed::Faster;
     case SpeedVerdict::Slower: return FusedSpeed::Slower;
     case SpeedVerdict::NotFaster:
     case SpeedVerdict::Unknown: break;
     }
     return FusedSpeed::NoGain;
+}
+
+FusedSpeed shownSpeed(const FuseResult& result, const Finding& finding, const Instance& instance) {
+    return shownSpeed(measuredSpeed(result, stepTimeOf(finding, instance)));
 }
 
 bool drawnAsFused(const ChosenRegion& region) {

@@ -17,7 +17,8 @@ namespace fusescope {
 [[nodiscard]] bool drawnAsFused(const ChosenRegion& region);
 [[nodiscard]] FusedOf fusedOf(const ChosenPtr& region, std::uint32_t instance = 0);
 
-// measuredSpeed() for pictures.
+// measuredSpeed() for pictures, and whatever shows the same by a colour.
+[[nodiscard]] FusedSpeed shownSpeed(SpeedVerdict speed) noexcept;
 [[nodiscard]] FusedSpeed shownSpeed(const FuseResult& result, const Finding& finding, const Instance& instance);
 
 struct ShownInstance {

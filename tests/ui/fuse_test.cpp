@@ -2,6 +2,7 @@
 // Measuring a finding in the window: buttons, progress, results, what goes wrong, undo.
 #include "tests/ui/fuse_fixture.h"
 
+#include "ui/base/paint.h"
 #include "ui/fuse/fuse_actions.h"
 #include "ui/fuse/fuse_words.h"
 #include "ui/models/finding_model.h"
@@ -11,6 +12,7 @@
 #include <QMenu>
 #include <QSignalSpy>
 
+#include <cstdlib>
 #include <vector>
 
 namespace fusescope {
@@ -121,6 +123,26 @@ private Q_SLOTS:
         QCOMPARE(session().measured().results().size(), std::size_t{1});
     }
 
+    // As in the pictures: green is what is clearly faster, and a saving within the spread is no gain.
+    void theCardsColourIsTheVerdicts() {
+        queue().fuse(row_);
+        answerAll(row_, 400, 48);
+        QVERIFY(pixelsOnCard(ColourRole::Good) > 20);
+        MeasuredSet wide;
+        for (const auto& [key, result] : session().measured().results()) {
+            MeasuredResult same = result;
+            for (Comparison& c : same.result.directions) {
+                c.baseline.us.p10 = 40;
+                c.fused.us.p90 = 410;
+            }
+            wide.set(std::move(same));
+        }
+        session().setMeasured(std::move(wide));
+        QVERIFY(applyMeasured(analysis(), analysis().findings[row_], session().measured()).saving_ns.expected > 0);
+        QCOMPARE(pixelsOnCard(ColourRole::Good), 0);
+        QVERIFY2(detail().contains(QLatin1String("no clear gain")), qPrintable(detail()));
+    }
+
     void theCpuSaysSoAndOverridesNothing() {
         const QString predicted = headline();
         queue().fuse(row_);
@@ -197,6 +219,20 @@ private Q_SLOTS:
 
 private:
     FuseJob::State state() { return queue().job(row_).state; }
+    int pixelsOnCard(ColourRole role) { // close to its colour: text is smoothed
+        constexpr int kClose = 40;
+        const QImage card = list()->viewport()->grab(list()->visualRect(list()->currentIndex())).toImage();
+        const QColor wanted = qColor(role, session().theme());
+        int found = 0;
+        for (int y = 0; y < card.height(); ++y)
+            for (int x = 0; x < card.width(); ++x) {
+                const QColor is = card.pixelColor(x, y);
+                const int away = std::abs(is.red() - wanted.red()) + std::abs(is.green() - wanted.green()) +
+                                 std::abs(is.blue() - wanted.blue());
+                if (away < kClose) ++found;
+            }
+        return found;
+    }
     int cardHeight() { return list()->visualRect(list()->currentIndex()).height(); }
     std::size_t row_ = 0;
 };

@@ -245,6 +245,8 @@ QString measuredHtml(const MeasuredFinding& f, Theme theme) {
             sum = tr("Saves %1 per step.").arg(text(formatDuration(std::max(0.0, f.saving_ns.expected))));
         if (f.saving_ns.expected < 0)
             sum = tr("Fused it is slower, by %1 per step.").arg(text(formatDuration(-f.saving_ns.expected)));
+        if (f.speed == SpeedVerdict::NotFaster)
+            sum += QLatin1Char(' ') + tr("That is within the spread of the runs: no clear gain.");
         if (!f.whole())
             sum +=
                 QLatin1Char(' ') + tr("Of %1 occurrences %2 are measured, in %3 of %4 shapes; the rest is predicted.")

@@ -3,6 +3,7 @@
 
 #include "core/base/format.h"
 #include "core/draw/names.h"
+#include "core/measured/shown.h"
 #include "ui/base/paint.h"
 #include "ui/base/tip.h"
 #include "ui/fuse/fuse_words.h"
@@ -201,7 +202,9 @@ void FindingCardDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
     const QString saving = measured         ? measuredSavingText(*m)
                            : own != nullptr ? regionSavingText(*own)
                                             : savingText(f),
-                  range = measured ? (m->whole() ? tr("measured") : tr("in part"))
+                  range = measured ? (m->speed == SpeedVerdict::NotFaster ? tr("no clear gain")
+                                      : m->whole()                        ? tr("measured")
+                                                                          : tr("in part"))
                           : limit  ? tr("a limit")
                                    : savingRangeText(f);
     const QString figure_only = saves && of_step > 0 ? text(shareText(of_step)) : QString();
@@ -216,10 +219,10 @@ void FindingCardDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
     const double share_width =
         share.isEmpty() ? 0 : write(line(1), share, ColourRole::TextMuted, plain_font, Qt::AlignRight) + 8;
     QRectF rest = line(1).adjusted(0, 0, -share_width, 0);
-    rest.setLeft(rest.left() +
-                 write(rest, saving, saves && (measured || f.verdict == Verdict::WorthIt) ? ColourRole::Good : strong,
-                       strong_font, Qt::AlignLeft) +
-                 8);
+    const ColourRole saving_role = measured                                 ? roleOf(shownSpeed(m->speed))
+                                   : saves && f.verdict == Verdict::WorthIt ? ColourRole::Good
+                                                                            : strong;
+    rest.setLeft(rest.left() + write(rest, saving, saving_role, strong_font, Qt::AlignLeft) + 8);
     if (!range.isEmpty()) write(rest, range, ColourRole::TextMuted, plain_font, Qt::AlignLeft);
 
     // Signals found, of four, and kernels.

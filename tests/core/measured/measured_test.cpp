@@ -185,6 +185,27 @@ TEST(Measured, SlowerIsTold) {
     EXPECT_TRUE(applyMeasured(a, set).left_out.empty()); // 2 is in it
 }
 
+TEST(Measured, SpeedIsOfAllInstancesTogether) {
+    const Analysis a = analysis();
+    const auto speed = [&](double large_us, double small_us, double spread_us) {
+        MeasuredSet set;
+        // Of the large ones 100 us forward are taken by the step, by the third 40; of the small one 10.
+        Comparison large = comparison("forward", 100, large_us), small = comparison("forward", 10, small_us);
+        for (Comparison* one : {&large, &small}) {
+            one->baseline.us.p10 -= spread_us;
+            one->fused.us.p90 += spread_us;
+        }
+        if (large_us > 0) set.set(measured(a, 0, {large}));
+        if (small_us > 0) set.set(measured(a, 1, {small}));
+        return applyMeasured(a, a.findings[0], set).speed;
+    };
+    EXPECT_EQ(speed(0, 0, 0), SpeedVerdict::Unknown);
+    EXPECT_EQ(speed(30, 0, 0), SpeedVerdict::Faster); // 70 + 70 + 10
+    EXPECT_EQ(speed(0, 30, 0), SpeedVerdict::Slower);
+    EXPECT_EQ(speed(30, 30, 0), SpeedVerdict::Faster);    // 150 gained, 20 lost
+    EXPECT_EQ(speed(30, 0, 80), SpeedVerdict::NotFaster); // as much saved, within the spread
+}
+
 TEST(Measured, WhatDoesNotOverrideThePrediction) {
     const Analysis a = analysis();
     const MeasuredResult good = measured(a, 0, {comparison("forward", 90, 20)});
