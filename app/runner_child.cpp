@@ -109,6 +109,7 @@ void RunnerChild::work() {
     if (state_ == State::Off) start();
     if (state_ != State::Ready) return;
     sent_ = true;
+    rested_ = std::exchange(resting_, false);
     talk_.expect(queue_.front().id);
     received_ = 0;
     const std::string& line = queue_.front().line;
@@ -121,6 +122,7 @@ void RunnerChild::start() {
     err_.clear();
     received_ = 0;
     talk_.startAnew();
+    resting_ = false;
     state_ = State::Greeting;
     process_ = new QProcess(this);
     process_->setProcessChannelMode(QProcess::SeparateChannels);
@@ -176,6 +178,7 @@ void RunnerChild::takeHello(RunnerHello hello) {
     hello_ = std::move(hello);
     state_ = State::Ready;
     clock_.stop();
+    resting_ = queue_.empty();
     Q_EMIT changed();
     work();
 }
@@ -225,6 +228,7 @@ void RunnerChild::finish() {
     clock_.stop();
     sent_ = cancelling_ = false;
     if (!queue_.empty()) queue_.pop_front();
+    resting_ = queue_.empty();
     QTimer::singleShot(0, this, &RunnerChild::work);
 }
 
@@ -262,6 +266,7 @@ void RunnerChild::forgetProcess() {
 }
 
 void RunnerChild::drop(const char* code, const QString& message, bool all) {
+    all = all || state_ == State::Greeting;
     if (process_ != nullptr) {
         QProcess* const gone = process_;
         forgetProcess();
@@ -269,16 +274,15 @@ void RunnerChild::drop(const char* code, const QString& message, bool all) {
     }
     state_ = State::Off;
     // Without a start nobody is served; else only who was.
+    const bool begun = !rested_ || received_ > 0 || code != std::string_view(runner_error::kCrashed);
     std::deque<Request> answered;
-    if (all || !sent_) {
+    if (all) {
         answered.swap(queue_);
-    } else {
+    } else if (sent_ && begun) {
         answered.push_back(std::move(queue_.front()));
         queue_.pop_front();
     }
-    const bool idle = !sent_ && !all;
     sent_ = cancelling_ = false;
-    if (idle && code == std::string_view(runner_error::kCrashed) && answered.empty()) return; // nobody waited for it
     for (const Request& request : answered) answerFailed(request.id, code, message);
     if (!queue_.empty()) QTimer::singleShot(0, this, &RunnerChild::work);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // fusescope-runner as a child of the window. It starts with the first request and stays; one request is on its way at a
 // time. Nothing here blocks: whatever goes wrong with the process is an answer to the request, and the next request
-// starts another one.
+// starts another one. Only a request that a runner which had rested did not begin is sent once more, to a new one: it
+// had died meanwhile, or its connection had.
 #pragma once
 
 #include "core/ipc/runner_talk.h"
@@ -46,6 +47,7 @@ public:
     qint64 calibrate(); // calibrated() or failed()
     void cancel(qint64 id) override;
     [[nodiscard]] bool available() const override { return !command_.isEmpty(); }
+    [[nodiscard]] bool busy() const { return !queue_.empty(); } // a request is on its way or waits for its turn
     [[nodiscard]] QString commandText() const override;
     [[nodiscard]] const RunnerHello* hello() const override { return hello_ ? &*hello_ : nullptr; }
     [[nodiscard]] QString lastWords() const; // of stderr
@@ -89,6 +91,8 @@ private:
     std::optional<RunnerHello> hello_;
     std::deque<Request> queue_; // the first one is on its way when sent_
     bool sent_ = false, cancelling_ = false;
+    // The process had nothing to do; it had not when the current request was sent.
+    bool resting_ = false, rested_ = false;
     RunnerTalk talk_;
     QTimer clock_; // of hello, the answer or the cancellation
 };

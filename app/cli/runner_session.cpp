@@ -48,11 +48,23 @@ Status RunnerSession::start(double seconds) {
     clear();
     if (!client) return std::move(client).error();
     client_ = std::move(*client);
+    rested_ = false;
     hello_ = client_->hello();
     return done();
 }
 
 RunnerSession::Answer RunnerSession::ask(RunnerCall call, double seconds, const std::string& what) {
+    bool begun = false;
+    Answer answer = askOnce(call, seconds, what, begun);
+    // Internal: it ended; what hung or talked nonsense is told.
+    const bool gone = answer.failed && answer.failed->code == ErrorCode::Internal;
+    if (gone && rested_ && !begun && !interrupted() && start(seconds))
+        answer = askOnce(std::move(call), seconds, what, begun);
+    rested_ = true;
+    return answer;
+}
+
+RunnerSession::Answer RunnerSession::askOnce(RunnerCall call, double seconds, const std::string& what, bool& begun) {
     constexpr auto kGrace = std::chrono::milliseconds(1200); // for a cancelled request
     Answer answer;
     const Result<std::int64_t> id = client_->send(std::move(call), static_cast<int>(1000 * seconds));
@@ -78,6 +90,7 @@ RunnerSession::Answer RunnerSession::ask(RunnerCall call, double seconds, const 
         if (!*event) continue;
         if (const auto* progress = std::get_if<RunnerProgress>(&(*event)->event)) show(what, *progress);
         if ((*event)->id != *id) continue;
+        begun = true;
         if (const auto* result = std::get_if<RunnerResult>(&(*event)->event)) answer.result = *result;
         if (const auto* error = std::get_if<RunnerError>(&(*event)->event))
             if (!interrupted()) answer.refused = *error;

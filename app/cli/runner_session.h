@@ -27,7 +27,8 @@ public:
         std::optional<RunnerError> refused; // the runner goes on, unless it is fatal
         std::optional<Error> failed;        // the runner is gone
     };
-    // what: shown before the progress.
+    // what: shown before the progress. A runner that had rested and is gone without having begun (no line about the
+    // request) is replaced once, and asked again.
     [[nodiscard]] Answer ask(RunnerCall call, double seconds, const std::string& what);
     [[nodiscard]] const RunnerHello& hello() const { return hello_; }
     [[nodiscard]] const std::string& commandText() const { return command_; } // that was started
@@ -35,13 +36,15 @@ public:
     [[nodiscard]] static bool interrupted();
 
 private:
+    // begun: the runner said something about the request.
+    [[nodiscard]] Answer askOnce(RunnerCall call, double seconds, const std::string& what, bool& begun);
     void show(const std::string& what, const RunnerProgress& progress);
     void clear();
 
     std::string asked_, command_;
     std::unique_ptr<RunnerClient> client_;
     RunnerHello hello_;
-    bool shown_ = false;
+    bool shown_ = false, rested_ = false; // rested_: the runner has answered something before
 };
 
 } // namespace fusescope::cli

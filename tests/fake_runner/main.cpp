@@ -19,6 +19,7 @@
 //   bad-json, wrong-id, wrong-kind, no-id            answers that are none
 //   hello-instead, calibration-instead               answers to another question
 //   cuda             a fatal CUDA error, then the end with kExitCudaError
+//   gone             ends when it is asked, without a word
 //   deaf             closes its stdin and says nothing
 #include "core/ipc/runner_protocol.h"
 
@@ -168,6 +169,7 @@ void misbehave(std::int64_t id) {
     const auto progress = [&] { answer(id, RunnerProgress{"baseline", 0.1}); };
     if (way == "unsupported" || way == "out_of_memory" || way == "time_limit")
         return answer(id, RunnerError{way, "made up", false});
+    if (way == "gone") std::_Exit(255);
     progress();
     if (way == "crash") std::abort();
     if (way == "exit") std::_Exit(3);

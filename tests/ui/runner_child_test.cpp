@@ -93,6 +93,47 @@ private Q_SLOTS:
         QCOMPARE(runner_->processId(), process);
     }
 
+    void aRunnerThatDiedAtRestIsReplaced() {
+        runner_->setCommand(fake("good"));
+        QVERIFY(wait(ask()));
+        const qint64 before = runner_->processId();
+        QCOMPARE(::kill(static_cast<pid_t>(before), SIGKILL), 0);
+        const qint64 second = ask(); // the death is not known yet
+        QVERIFY(wait(second));
+        QCOMPARE(heard_->results.count(second), std::size_t{1});
+        QVERIFY(runner_->processId() != before);
+        // Known before the request.
+        QCOMPARE(::kill(static_cast<pid_t>(runner_->processId()), SIGKILL), 0);
+        QTRY_COMPARE(runner_->processId(), qint64{0});
+        const qint64 third = ask();
+        QVERIFY(wait(third));
+        QCOMPARE(heard_->results.count(third), std::size_t{1});
+    }
+
+    // As ssh whose connection is gone: it ends when it is written to.
+    void aRunnerThatEndsWhenWrittenToIsReplacedOnce() {
+        runner_->setCommand(fake("gone 2"));
+        QVERIFY(wait(ask()));
+        const qint64 before = runner_->processId(), second = ask();
+        QVERIFY(wait(second));
+        QCOMPARE(heard_->results.count(second), std::size_t{1});
+        QVERIFY(runner_->processId() != before);
+        QCOMPARE(heard_->answers[second], 1);
+        // A new one that ends in the same way has not rested: that is the answer.
+        runner_->setCommand(fake("gone"));
+        const qint64 third = ask();
+        QVERIFY(wait(third));
+        QCOMPARE(heard_->errors[third].code, std::string("crashed"));
+    }
+
+    void whatWasBegunIsNotBegunAgain() {
+        runner_->setCommand(fake("crash 2"));
+        QVERIFY(wait(ask()));
+        const qint64 second = ask();
+        QVERIFY(wait(second));
+        QCOMPARE(heard_->errors[second].code, std::string("crashed"));
+    }
+
     void everythingThatGoesWrongIsAnAnswer_data() {
         QTest::addColumn<QString>("mode");
         QTest::addColumn<QString>("code");
