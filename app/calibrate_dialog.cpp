@@ -2,6 +2,7 @@
 #include "app/calibrate_dialog.h"
 
 #include "app/runner_child.h"
+#include "app/whole_file.h"
 #include "core/cost/calibration.h"
 #include "core/report/fuse_report.h"
 #include "ui/base/paint.h"
@@ -11,7 +12,6 @@
 #include <QLabel>
 #include <QProgressBar>
 #include <QPushButton>
-#include <QSaveFile>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -35,7 +35,9 @@ CalibrateDialog::CalibrateDialog(RunnerChild* runner, QWidget* parent)
     outcome_->hide();
     progress_->setRange(0, 0);
     progress_->setAccessibleName(tr("Progress of the calibration"));
-    stage_->setText(tr("Starting the runner; PyTorch takes some seconds."));
+    stage_->setText(runner_->busy()             ? waitsForMeasurement()
+                    : runner_->processId() != 0 ? tr("Asking the runner.")
+                                                : tr("Starting the runner; PyTorch takes some seconds."));
     for (QWidget* widget : {static_cast<QWidget*>(what), static_cast<QWidget*>(progress_),
                             static_cast<QWidget*>(stage_), static_cast<QWidget*>(outcome_)})
         column->addWidget(widget);
@@ -57,6 +59,12 @@ CalibrateDialog::CalibrateDialog(RunnerChild* runner, QWidget* parent)
     request_ = runner_->askDevice();
 }
 
+QString CalibrateDialog::waitsForMeasurement() {
+    return tr("A measurement is running: the calibration waits until it is through.");
+}
+
+QString CalibrateDialog::stage() const { return stage_->text(); }
+
 CalibrateDialog::~CalibrateDialog() {
     if (request_ != 0) runner_->cancel(request_);
 }
@@ -70,7 +78,7 @@ void CalibrateDialog::onHello(qint64 id) {
                "another machine is named in Fuse > Runner."));
         return;
     }
-    stage_->setText(tr("Waiting for the runner"));
+    stage_->setText(runner_->busy() ? waitsForMeasurement() : tr("Asking the runner."));
     request_ = runner_->calibrate();
 }
 
@@ -93,9 +101,8 @@ QString CalibrateDialog::keep(const CalibrateResult& result) {
                           text(calibrationFile(hello.gpus.front().uuid, hello.driver));
     const QByteArray json = QByteArray::fromStdString(deviceReportJson(hello, result));
     QDir().mkpath(QFile::decodeName(folder.c_str()));
-    QSaveFile file(where);
-    if (!file.open(QIODevice::WriteOnly) || file.write(json) != json.size() || !file.commit())
-        return tr("%1: expected a file that can be written, found %2").arg(where, file.errorString());
+    if (const QString why = writeWhole(where, json); !why.isEmpty())
+        return tr("%1: expected a file that can be written, found %2").arg(where, why);
     kept_for_ = text(hello.gpus.front().name);
     return tr("Kept in %1; traces of this GPU are analysed with it.").arg(where);
 }

@@ -23,6 +23,7 @@ public:
 
     [[nodiscard]] bool running() const { return request_ != 0; }
     [[nodiscard]] const QString& keptFor() const { return kept_for_; } // the GPU; "": nothing was kept
+    [[nodiscard]] QString stage() const;                               // what it is at
     [[nodiscard]] QString outcome() const;
 
 Q_SIGNALS:
@@ -32,6 +33,7 @@ private:
     void onHello(qint64 id);
     void onCalibrated(qint64 id, const CalibrateResult& result);
     void end(const QString& outcome);
+    [[nodiscard]] static QString waitsForMeasurement();
     [[nodiscard]] QString keep(const CalibrateResult& result); // a sentence
 
     RunnerChild* runner_;

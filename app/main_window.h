@@ -117,8 +117,8 @@ private:
     // A file to write; a name without a suffix gets this one. "" when the dialog is left.
     [[nodiscard]] QString askWhere(const QString& title, const QString& proposal, const QString& filter,
                                    const QString& suffix);
-    [[nodiscard]] bool isInput(const QString& path) const; // a file that is shown
-    void tellWritten(const QString& path, bool ok, const QString& why);
+    [[nodiscard]] bool isInput(const QString& path) const;     // a file that is shown
+    void tellWritten(const QString& path, const QString& why); // why not; "": it is
     void showShortcuts();
     void showAbout();
 

@@ -5,11 +5,13 @@
 #include "app/banner.h"
 #include "app/loader.h"
 #include "app/session_file.h"
+#include "app/whole_file.h"
 #include "core/report/layout_client.h"
 #include "core/report/report.h"
 #include "ui/base/paint.h"
 #include "ui/base/session.h"
 
+#include <QBuffer>
 #include <QCoreApplication>
 #include <QDir>
 #include <QDragEnterEvent>
@@ -17,7 +19,6 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMimeData>
-#include <QSaveFile>
 #include <QStatusBar>
 #include <QThreadPool>
 #include <QUrl>
@@ -172,26 +173,23 @@ void MainWindow::exportTo(Export kind, const QString& path) {
     statusBar()->showMessage(tr("Writing %1").arg(path));
     // The thread is joined in the destructor, so 'this' outlives it.
     w_->writers.emplace_back([this, a, measured = session_->measured(), regions = session_->regions(), kind, path] {
-        bool ok = false;
         QString why;
         try {
             const std::string report = kind == Export::Html ? analysisHtml(*a, layoutWithHelper, measured, regions)
                                        : kind == Export::Markdown ? analysisMarkdown(*a, measured, regions)
                                                                   : analysisJson(*a, measured, regions);
-            QSaveFile file(path);
-            const auto size = static_cast<qint64>(report.size());
-            ok = file.open(QIODevice::WriteOnly) && file.write(report.data(), size) == size && file.commit();
-            why = file.errorString();
+            why = writeWhole(path, QByteArray::fromRawData(report.data(), static_cast<qsizetype>(report.size())));
         } catch (const std::bad_alloc&) { // would end the program, out of a thread
             why = tr("out of memory");
         }
         QMetaObject::invokeMethod(
-            this, [this, path, ok, why] { tellWritten(path, ok, why); }, Qt::QueuedConnection);
+            this, [this, path, why] { tellWritten(path, why); }, Qt::QueuedConnection);
     });
 }
 
-void MainWindow::tellWritten(const QString& path, bool ok, const QString& why) {
+void MainWindow::tellWritten(const QString& path, const QString& why) {
     constexpr int kShownMs = 8000;
+    const bool ok = why.isEmpty();
     if (ok) {
         statusBar()->showMessage(tr("Wrote %1").arg(path), kShownMs);
     } else {
@@ -211,9 +209,11 @@ void MainWindow::saveScreenshot() {
 QString MainWindow::savePicture(const QString& path) {
     if (isInput(path))
         return tr("%1: expected a picture that is not written over an input, found the same file").arg(path);
-    QSaveFile file(path);
-    if (file.open(QIODevice::WriteOnly) && grab().save(&file, "PNG") && file.commit()) return {};
-    return tr("%1: expected a file that can be written, found %2").arg(path, file.errorString());
+    QBuffer png;
+    png.open(QIODevice::WriteOnly);
+    const QString why =
+        grab().save(&png, "PNG") ? writeWhole(path, png.buffer()) : tr("that the picture could not be made");
+    return why.isEmpty() ? why : tr("%1: expected a file that can be written, found %2").arg(path, why);
 }
 
 QString MainWindow::askWhere(const QString& title, const QString& proposal, const QString& filter,

@@ -6,6 +6,7 @@
 #include "app/kept_results.h"
 #include "app/loader.h"
 #include "app/session_file.h"
+#include "app/whole_file.h"
 #include "core/cost/device.h"
 #include "ui/base/paint.h"
 #include "ui/base/session.h"
@@ -14,7 +15,6 @@
 #include <QDir>
 #include <QFileDialog>
 #include <QFileInfo>
-#include <QSaveFile>
 #include <QStatusBar>
 
 #include <new>
@@ -106,19 +106,15 @@ void MainWindow::saveSession(const QString& path) {
     statusBar()->showMessage(tr("Writing %1").arg(path));
     // Hashing reads the inputs whole. The thread is joined in the destructor, so 'this' outlives it.
     w_->writers.emplace_back([this, path, session]() mutable {
-        bool ok = false;
         QString why;
         try {
             for (SessionInput& input : session.inputs) input.sha256 = sha256Of(input.path);
-            const QByteArray json = sessionJson(session);
-            QSaveFile file(path);
-            ok = file.open(QIODevice::WriteOnly) && file.write(json) == json.size() && file.commit();
-            why = file.errorString();
+            why = writeWhole(path, sessionJson(session));
         } catch (const std::bad_alloc&) { // would end the program, out of a thread
             why = tr("out of memory");
         }
         QMetaObject::invokeMethod(
-            this, [this, path, ok, why] { tellWritten(path, ok, why); }, Qt::QueuedConnection);
+            this, [this, path, why] { tellWritten(path, why); }, Qt::QueuedConnection);
     });
 }
 

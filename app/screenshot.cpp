@@ -194,7 +194,12 @@ int takeScreenshot(MainWindow& window, const QStringList& files, const Screensho
         std::fprintf(stderr, "fusescope: %s\n", qUtf8Printable(problem));
         return kExitUsage;
     }
-    std::printf("%s\n", qUtf8Printable(QFileInfo(options.path).absoluteFilePath()));
+    if (std::printf("%s\n", qUtf8Printable(QFileInfo(options.path).absoluteFilePath())) < 0 ||
+        std::fflush(stdout) != 0) {
+        std::fputs("fusescope: expected to write the picture's name to standard output, found no room for it\n",
+                   stderr);
+        return kExitUsage;
+    }
     if (!options.session.isEmpty() && !saveSession(window, options.session)) return kExitUsage;
     return status;
 }

@@ -18,4 +18,5 @@ set(FUSESCOPE_APP_SOURCES
     session_file.cpp
     settings.cpp
     welcome.cpp
+    whole_file.cpp
     ../resources/icons/icons.qrc)

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 #include <new>
 #include <string>
 #include <vector>
@@ -96,7 +97,7 @@ int run(int argc, char** argv) {
     device->add_option("--json", device_args.json, "Write a device file (as --device takes); - is standard output");
 
     const CLI::Validator some(
-        [](std::string& text) { return std::string(text.empty() ? "a value that is not empty" : ""); }, "");
+        [](std::string& text) { return std::string(text.empty() ? "expected a value that is not empty" : ""); }, "");
     for (CLI::App* command : {analyze, graph, fuse, device})
         for (CLI::Option* option : command->get_options())
             if (option->get_expected_max() > 0) option->check(some);
@@ -111,7 +112,11 @@ int run(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        if (error.get_exit_code() == 0) return app.exit(error) == 0 ? kExitOk : kExitUsage; // help, version
+        if (error.get_exit_code() == 0) { // help, version
+            if (app.exit(error) == 0 && std::cout.flush()) return kExitOk;
+            cli::complain("expected to write to standard output, found no room for the whole text");
+            return kExitUsage;
+        }
         const bool unknown = !word.empty() && std::find(commands.begin(), commands.end(), word) == commands.end();
         cli::complain(unknown ? cli::noSuchCommand(commands, word) : error.what()); // one line, as every complaint
         return kExitUsage;

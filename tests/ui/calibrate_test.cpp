@@ -53,6 +53,23 @@ private Q_SLOTS:
         QCOMPARE(kept(), 0);
     }
 
+    void itSaysWhatItWaitsFor() {
+        RunnerChild runner;
+        runner.setCommand(command("slow"));
+        QSignalSpy progress(&runner, &FuseRunner::progressed), answered(&runner, &FuseRunner::failed);
+        {
+            const CalibrateDialog first(&runner);
+            QVERIFY2(first.stage().contains(QLatin1String("Starting the runner")), qPrintable(first.stage()));
+        }
+        const qint64 running = runner.calibrate(); // stands for any measurement
+        QTRY_VERIFY_WITH_TIMEOUT(!progress.empty(), kLoadMs);
+        CalibrateDialog dialog(&runner);
+        QVERIFY2(dialog.stage().contains(QLatin1String("measurement is running")), qPrintable(dialog.stage()));
+        runner.cancel(running);
+        QTRY_VERIFY_WITH_TIMEOUT(!dialog.stage().contains(QLatin1String("is running")), kLoadMs);
+        QVERIFY(dialog.running());
+    }
+
     void closingCancels() {
         RunnerChild runner;
         runner.setCommand(command("slow"));

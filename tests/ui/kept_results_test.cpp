@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Measured results are there again after a window that ended in any way.
 #include "app/kept_results.h"
+#include "app/whole_file.h"
 #include "tests/ui/window_harness.h"
 #include "ui/fuse/fuse_queue.h"
 
@@ -117,6 +118,26 @@ private Q_SLOTS:
         second->fuseQueue().undoStack()->undo();
         QCOMPARE(second->session().measured().results().size(), std::size_t{1});
         QCOMPARE(filesIn(kept).size(), 1);
+    }
+
+    // Less than a buffer holds is written only when the file is closed.
+    void aFileIsWrittenWholeOrNotAtAll() {
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("a"));
+        QCOMPARE(writeWhole(path, "before"), QString());
+        for (const qsizetype size : {qsizetype{10}, qsizetype{100'000}}) {
+            const FullDisk full;
+            QVERIFY(!writeWhole(path, QByteArray(size, 'x')).isEmpty());
+        }
+        QFile file(path);
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        QCOMPARE(file.readAll(), QByteArray("before"));
+        QCOMPARE(filesIn(folder.path()), QStringList{QStringLiteral("a")});
+        QVERIFY(!writeWhole(folder.filePath(QStringLiteral("none/a")), "x").isEmpty());
+        if (QFile::exists(QStringLiteral("/dev/full"))) {
+            const QString why = writeWhole(QStringLiteral("/dev/full"), "x");
+            QVERIFY2(why.contains(QLatin1String("No space left")), qPrintable(why));
+        }
     }
 
     void otherInputsHaveTheirOwn() {

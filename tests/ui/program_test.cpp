@@ -109,6 +109,19 @@ private Q_SLOTS:
         QVERIFY(QFileInfo::exists(folder.filePath(QStringLiteral("w.png"))));
     }
 
+    void whatCannotBeWrittenWholeIsTold() {
+        if (!QFileInfo::exists(QStringLiteral("/dev/full"))) QSKIP("no device that is full");
+        const QTemporaryDir folder;
+        const Run picture = run({QStringLiteral("--screenshot"), QStringLiteral("/dev/full")});
+        const Run session = run({QStringLiteral("--screenshot"), folder.filePath(QStringLiteral("w.png")),
+                                 QStringLiteral("--save-session"), QStringLiteral("/dev/full"), trace()});
+        for (const Run& r : {picture, session}) {
+            QCOMPARE(r.code, 2);
+            QVERIFY2(r.err.startsWith(QLatin1String("fusescope: ")) && r.err.contains(QLatin1String("No space left")),
+                     qPrintable(r.err));
+        }
+    }
+
     void thePictureIsNotWrittenOverAnInput() {
         const QTemporaryDir folder;
         const QString input = folder.filePath(QStringLiteral("a b\u00fc.json.gz"));
