@@ -155,6 +155,10 @@ int runFuse(const FuseArguments& arguments) {
         complain(writable.error().message());
         return kExitUsage;
     }
+    if (arguments.step == "all") {
+        complain("expected the number of a step or last for --step, as findings are of one step, found 'all'");
+        return kExitUsage;
+    }
     AnalysisPtr analysis;
     if (const int status =
             analyseInputs(arguments.files, {arguments.device, arguments.step, calibrationFolder()}, analysis);
