@@ -10,6 +10,12 @@ bool sameRun(const MeasuredResult& a, const MeasuredResult& b) {
     return a.when_s == b.when_s && a.runner == b.runner && a.result.device == b.result.device;
 }
 
+// What of two writers is kept: of a GPU rather than of the CPU, else what was measured later.
+bool better(const MeasuredResult& one, const MeasuredResult& other) {
+    if (one.result.on_gpu != other.result.on_gpu) return one.result.on_gpu;
+    return one.when_s > other.when_s;
+}
+
 // A region that was read has no other name than what it is made again from.
 bool sameChoice(const ChosenRegion& a, const ChosenRegion& b) {
     return a.module == b.module && a.nodes == b.nodes && a.fusions == b.fusions;
@@ -28,7 +34,7 @@ MeasuredFile merged(MeasuredFile file, const MeasuredFile& own, const MeasuredFi
         const MeasuredResult* before = known.set.find(key.first, key.second);
         if (before != nullptr && sameRun(*before, theirs)) continue;
         const MeasuredResult* ours = own.set.find(key.first, key.second);
-        if (ours == nullptr || theirs.when_s > ours->when_s) out.set.set(theirs);
+        if (ours == nullptr || better(theirs, *ours)) out.set.set(theirs);
     }
     for (ChosenRegion& theirs : file.regions)
         if (!holds(own.regions, theirs) && !holds(known.regions, theirs)) out.regions.push_back(std::move(theirs));

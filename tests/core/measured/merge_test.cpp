@@ -43,6 +43,20 @@ TEST(Merge, TheLaterOfTwoIsKept) {
     EXPECT_EQ(figureOf(merged(late, early, early), "rope"), 2);
 }
 
+TEST(Merge, TheCpuDoesNotReplaceTheGpuOfAnother) {
+    const auto of = [](bool gpu, std::int64_t when_s, double figure) {
+        MeasuredResult m = result("rope", when_s, figure);
+        m.result.on_gpu = gpu;
+        return holding({m});
+    };
+    const MeasuredFile gpu = of(true, 10, 1), cpu = of(false, 20, 2);
+    EXPECT_EQ(figureOf(merged(gpu, cpu, {}), "rope"), 1); // whoever writes last
+    EXPECT_EQ(figureOf(merged(cpu, gpu, {}), "rope"), 1);
+    EXPECT_EQ(figureOf(merged(gpu, cpu, cpu), "rope"), 1); // and the next time
+    // What the window itself had: its user's last measurement.
+    EXPECT_EQ(figureOf(merged(gpu, cpu, gpu), "rope"), 2);
+}
+
 TEST(Merge, WhatTheWriterTookAwayGoes) {
     const MeasuredFile known = holding({result("rope", 10, 1), result("swiglu", 11, 2)});
     const MeasuredFile out = merged(known, holding({result("rope", 10, 1)}), known);
