@@ -4,10 +4,20 @@
 #include "core/cost/calibration.h"
 #include "ui/base/paint.h"
 
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <exception>
+#include <mutex>
 #include <optional>
+#include <thread>
+#include <utility>
 
 namespace fusescope {
+namespace {
+constexpr std::chrono::seconds kEnd{3}; // that a cancelled run gets at the loader's end
+std::atomic<int> all_running{0};
+} // namespace
 
 struct Loader::Job {
     Progress progress;
@@ -15,7 +25,16 @@ struct Loader::Job {
     std::vector<Error> unusable; // of every file, when none could be used
 };
 
-Loader::Loader(QObject* parent) : QObject(parent) {
+struct Loader::Runs {
+    std::mutex mutex;
+    std::condition_variable ended;
+    Loader* owner = nullptr; // null: it is gone, nobody is to be told
+    int running = 0;
+};
+
+Loader::Loader(QObject* parent, Analyse analyse)
+    : QObject(parent), analyse_(std::move(analyse)), runs_(std::make_shared<Runs>()) {
+    runs_->owner = this;
     constexpr int kPollMs = 50;
     poll_.setInterval(kPollMs);
     connect(&poll_, &QTimer::timeout, this, [this] {
@@ -25,25 +44,41 @@ Loader::Loader(QObject* parent) : QObject(parent) {
 
 Loader::~Loader() {
     if (job_) job_->progress.cancel();
-    for (std::thread& thread : threads_) thread.join();
+    std::unique_lock lock(runs_->mutex);
+    runs_->owner = nullptr;
+    runs_->ended.wait_for(lock, kEnd, [this] { return runs_->running == 0; });
 }
+
+bool Loader::someStillRun() { return all_running > 0; }
 
 void Loader::start(std::vector<std::string> paths, AnalyzeOptions options, AnalysisPtr keep) {
     if (job_) job_->progress.cancel();
     options.calibrations = calibrationFolder();
     const auto job = std::make_shared<Job>();
     job_ = job;
-    threads_.emplace_back([this, job, paths = std::move(paths), options = std::move(options), keep = std::move(keep)] {
+    {
+        const std::lock_guard lock(runs_->mutex);
+        ++runs_->running;
+        ++all_running;
+    }
+    // Nothing of this object: the thread may outlive it.
+    std::thread([job, runs = runs_, analyse = analyse_, paths = std::move(paths), options = std::move(options),
+                 keep = std::move(keep)]() mutable {
         try { // an exception that leaves the thread would end the program
-            job->result = analyzeFiles(paths, options, job->progress, keep, &job->unusable);
+            job->result = analyse(paths, options, job->progress, keep, &job->unusable);
         } catch (const std::exception& error) {
             job->unusable.clear();
             job->result = Error{ErrorCode::Internal, "the analysis to finish", error.what(), ""};
         }
-        // Queued to the GUI thread; this object outlives the thread because its destructor joins.
-        QMetaObject::invokeMethod(
-            this, [this, job] { done(job); }, Qt::QueuedConnection);
-    });
+        keep.reset(); // it may be the last one
+        const std::lock_guard lock(runs->mutex);
+        if (Loader* owner = runs->owner) // queued to the GUI thread
+            QMetaObject::invokeMethod(
+                owner, [owner, job] { owner->done(job); }, Qt::QueuedConnection);
+        --runs->running;
+        --all_running;
+        runs->ended.notify_all();
+    }).detach();
     poll_.start();
     Q_EMIT started();
 }
@@ -67,10 +102,6 @@ void Loader::done(const std::shared_ptr<Job>& job) {
         for (const Error& error : job->unusable) Q_EMIT failed(text(error.message()));
     }
     Q_EMIT stopped();
-    if (!job_ && threads_.size() > 1) { // every earlier thread has been told to stop long ago
-        for (std::thread& thread : threads_) thread.join();
-        threads_.clear();
-    }
 }
 
 } // namespace fusescope

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Opens and analyses files in a worker thread. One run at a time: a new one cancels the old, whose result is thrown
-// away.
+// away. A run that does not stop when it is told to (a file system that hangs) is waited for only at the end, and then
+// not for long.
 #pragma once
 
 #include "core/analysis/analysis.h"
@@ -9,9 +10,9 @@
 #include <QString>
 #include <QTimer>
 
+#include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace fusescope {
@@ -19,13 +20,19 @@ namespace fusescope {
 class Loader : public QObject {
     Q_OBJECT
 public:
-    explicit Loader(QObject* parent = nullptr);
-    ~Loader() override; // cancels and waits
+    // analyzeFiles(), or what a test puts in its place.
+    using Analyse =
+        std::function<Result<AnalysisPtr>(const std::vector<std::string>& paths, const AnalyzeOptions& options,
+                                          Progress& progress, const AnalysisPtr& keep, std::vector<Error>* unusable)>;
+    explicit Loader(QObject* parent = nullptr, Analyse analyse = analyzeFiles);
+    ~Loader() override; // cancels, and waits at most some seconds
 
     // Calibrations of this user are used. keep: what stays open when the paths do not replace it; may be null.
     void start(std::vector<std::string> paths, AnalyzeOptions options, AnalysisPtr keep);
     void cancel();
     [[nodiscard]] bool running() const { return job_ != nullptr; }
+    // Whether some run outlived its loader and still runs: then the program has to end without its destructors.
+    [[nodiscard]] static bool someStillRun();
 
 Q_SIGNALS:
     void started();
@@ -36,10 +43,12 @@ Q_SIGNALS:
 
 private:
     struct Job;
+    struct Runs;
     void done(const std::shared_ptr<Job>& job);
 
-    std::shared_ptr<Job> job_;         // the current one
-    std::vector<std::thread> threads_; // joined at the end; at most the current and cancelled ones
+    Analyse analyse_;
+    std::shared_ptr<Job> job_;   // the current one
+    std::shared_ptr<Runs> runs_; // of all threads that have not ended; they share it
     QTimer poll_;
 };
 

@@ -14,6 +14,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 namespace {
 
@@ -50,7 +51,8 @@ int main(int argc, char** argv) {
                                   QStringLiteral("png"));
     const QCommandLineOption size(QStringLiteral("size"), QCoreApplication::translate("main", "Size of the window"),
                                   QStringLiteral("WxH"), QStringLiteral("1600x1000"));
-    const QCommandLineOption theme(QStringLiteral("theme"), QCoreApplication::translate("main", "light or dark"),
+    const QCommandLineOption theme(QStringLiteral("theme"),
+                                   QCoreApplication::translate("main", "light or dark, for this run"),
                                    QStringLiteral("name"));
     const QCommandLineOption select(
         QStringLiteral("select"),
@@ -123,15 +125,26 @@ int main(int argc, char** argv) {
         return kExitUsage;
     }
 
-    MainWindow window(!screenshot);
+    std::optional<MainWindow> opened(std::in_place, !screenshot);
+    MainWindow& window = *opened;
     if (!theme_name.isEmpty())
         window.setTheme(theme_name == QLatin1String("dark") ? settings::ThemeChoice::Dark
                                                             : settings::ThemeChoice::Light);
     for (int i = 1; i < argc; ++i) // a file name is bytes: QString would lose those that are no text
         if (const QString shown = QString::fromLocal8Bit(argv[i]); QFile::encodeName(shown) != argv[i])
             window.setBytesOfName(shown, argv[i]);
-    if (screenshot) return takeScreenshot(window, parser.positionalArguments(), options);
-    window.show();
-    window.open(parser.positionalArguments());
-    return QApplication::exec();
+    int status = kExitOk;
+    if (screenshot) {
+        status = takeScreenshot(window, parser.positionalArguments(), options);
+    } else {
+        window.show();
+        window.open(parser.positionalArguments());
+        status = QApplication::exec();
+    }
+    opened.reset();
+    if (Loader::someStillRun()) { // they would use what the program's end takes apart
+        std::fflush(nullptr);
+        std::_Exit(status);
+    }
+    return status;
 }
