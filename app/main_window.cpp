@@ -64,6 +64,8 @@ MainWindow::MainWindow(bool remember, QWidget* parent)
         theme_choice_ = settings::theme();
         restoreGeometry(settings::geometry());
         restoreState(settings::windowState());
+        model_->setColumns(settings::modelColumns());
+        findings_->setDetailShare(settings::detailShare());
         keepResultsIn(settings::keptFolder());
     }
     detectSystemTheme();
@@ -166,6 +168,8 @@ void MainWindow::resetLayout() {
     resizeDocks({w_->roofline, w_->findings},
                 {std::clamp(wide * 24 / 100, 288, 560), std::clamp(wide * 25 / 100, 304, 520)}, Qt::Horizontal);
     resizeDocks({w_->timeline}, {height() * 36 / 100}, Qt::Vertical);
+    model_->setColumns({});
+    findings_->setDetailShare(0);
     QTimer::singleShot(0, this, &MainWindow::trimTitles);
 }
 
@@ -210,9 +214,13 @@ void MainWindow::buildStatusBar() {
 
 void MainWindow::setTheme(settings::ThemeChoice choice) {
     theme_choice_ = choice;
-    if (remember_) settings::setTheme(choice);
     w_->themes[static_cast<std::size_t>(choice)]->setChecked(true);
     applyTheme();
+}
+
+void MainWindow::chooseTheme(settings::ThemeChoice choice) {
+    if (remember_) settings::setTheme(choice);
+    setTheme(choice);
 }
 
 void MainWindow::applyTheme() {
@@ -234,7 +242,7 @@ void MainWindow::detectSystemTheme() {
 }
 
 void MainWindow::toggleTheme() {
-    setTheme(session_->theme() == Theme::Dark ? settings::ThemeChoice::Light : settings::ThemeChoice::Dark);
+    chooseTheme(session_->theme() == Theme::Dark ? settings::ThemeChoice::Light : settings::ThemeChoice::Dark);
 }
 
 bool MainWindow::event(QEvent* event) {
@@ -255,7 +263,10 @@ void MainWindow::resizeEvent(QResizeEvent* event) {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-    if (remember_) settings::setWindow(saveGeometry(), saveState());
+    if (remember_) {
+        settings::setWindow(saveGeometry(), saveState());
+        settings::setPanels(model_->columns(), findings_->detailShare());
+    }
     if (keep_again_.isActive()) keepMeasured();
     event->accept();
 }

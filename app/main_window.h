@@ -52,8 +52,8 @@ public:
     void keepResultsIn(const QString& folder); // measured results, of each set of inputs; "" keeps none
     void closeFiles();                         // back to the welcome page
     void resetLayout();
-    void setTheme(settings::ThemeChoice choice);
-    [[nodiscard]] bool settled() const; // nothing is loading, no region is being made, the graph is laid out
+    void setTheme(settings::ThemeChoice choice); // for this window's life; what was chosen in a menu stays the choice
+    [[nodiscard]] bool settled() const;          // nothing is loading, no region is being made, the graph is laid out
     [[nodiscard]] Session& session() { return *session_; }
     [[nodiscard]] Loader& loader() { return *loader_; }
     [[nodiscard]] Banner& banner() { return *banner_; }
@@ -94,6 +94,7 @@ private:
 
     void applyTheme();
     void detectSystemTheme();
+    void chooseTheme(settings::ThemeChoice choice); // remembered
     void toggleTheme();
     void showProblems();
     void chooseFiles();
@@ -105,6 +106,7 @@ private:
     void updateHeadline();
     void updateStatus();
     void updateRecent();
+    void remember(const QString& path); // among the recent files
     void chooseSaveSession();
     void chooseOpenSession();
     [[nodiscard]] SessionFile sessionNow() const; // of what is shown

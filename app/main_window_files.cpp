@@ -37,6 +37,8 @@ QStringList localFiles(const QMimeData& data) {
     return files;
 }
 
+bool isSession(const QString& path) { return path.endsWith(QLatin1String(".fusescope")); }
+
 } // namespace
 
 QStringList MainWindow::sampleFiles() {
@@ -67,7 +69,7 @@ void MainWindow::chooseFiles() {
 
 void MainWindow::open(const QStringList& paths) {
     if (paths.isEmpty()) return;
-    if (paths.size() == 1 && paths.front().endsWith(QLatin1String(".fusescope"))) {
+    if (paths.size() == 1 && isSession(paths.front())) {
         openSession(paths.front());
         return;
     }
@@ -111,16 +113,22 @@ void MainWindow::showAnalysis(const AnalysisPtr& analysis) {
     QStringList names;
     for (const std::string& file : analysis->files) names << QFileInfo(text(file)).fileName();
     setWindowTitle(tr("%1 – FuseScope").arg(names.join(QStringLiteral(", "))));
+    const bool session = pending_session_ != nullptr;
     restoreSession();
     showKept();
     updateHeadline();
     updateStatus();
-    if (remember_)
-        for (const QString& path : std::as_const(opening_))
-            for (const std::string& used : analysis->files)
-                if (QFile::encodeName(path).toStdString() == used) settings::addRecentFile(path);
+    for (const QString& path : std::as_const(opening_)) {
+        if (session && isSession(path)) remember(path);
+        for (const std::string& used : analysis->files)
+            if (QFile::encodeName(path).toStdString() == used) remember(path);
+    }
     opening_.clear();
     updateRecent();
+}
+
+void MainWindow::remember(const QString& path) {
+    if (remember_) settings::addRecentFile(path);
 }
 
 // Sets what every view shows. The old analysis may be gigabytes: it is freed in a worker.
@@ -192,6 +200,10 @@ void MainWindow::tellWritten(const QString& path, const QString& why) {
     const bool ok = why.isEmpty();
     if (ok) {
         statusBar()->showMessage(tr("Wrote %1").arg(path), kShownMs);
+        if (isSession(path)) {
+            remember(path);
+            updateRecent();
+        }
     } else {
         statusBar()->clearMessage();
         banner_->show(Banner::Tone::Error, tr("%1: expected a file that can be written, found %2").arg(path, why));

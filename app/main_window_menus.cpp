@@ -92,7 +92,7 @@ void MainWindow::buildMenus() {
         action->setCheckable(true);
         action->setChecked(choice == now);
         w_->themes[static_cast<std::size_t>(choice)] = action;
-        connect(action, &QAction::triggered, this, [this, c = choice] { setTheme(c); });
+        connect(action, &QAction::triggered, this, [this, c = choice] { chooseTheme(c); });
     }
     view->addActions(themes->actions());
 

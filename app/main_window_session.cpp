@@ -17,6 +17,7 @@
 #include <QFileInfo>
 #include <QStatusBar>
 
+#include <algorithm>
 #include <new>
 
 namespace fusescope {
@@ -83,6 +84,7 @@ SessionFile MainWindow::sessionNow() const {
     session.device = w_->device->currentData().toString();
     session.step = w_->step->currentData().toString();
     session.selection = pickText(a, session_->selection());
+    session.marked = session_->markedRange();
     session.window_state = saveState();
     session.measured = session_->measured();
     for (const ChosenPtr& region : session_->regions()) session.regions.push_back(*region);
@@ -133,7 +135,7 @@ void MainWindow::openSession(const QString& path) {
         }
         QMetaObject::invokeMethod(
             this,
-            [this, opened, opening] {
+            [this, path, opened, opening] {
                 if (opening != openings_) return;
                 statusBar()->clearMessage();
                 reading_session_ = false;
@@ -153,7 +155,10 @@ void MainWindow::openSession(const QString& path) {
                                   tr("%1 is not the file that the session was saved with: what was measured then is "
                                      "left out")
                                       .arg(file));
-                if (!opened->changed.isEmpty()) opened->session.measured = {};
+                if (!opened->changed.isEmpty()) { // times are others there, too
+                    opened->session.measured = {};
+                    opened->session.marked = {};
+                }
                 pending_session_ = std::make_unique<SessionFile>(std::move(opened->session));
                 // The list of GPUs is filled with the analysis: it keeps the one that is chosen.
                 const QString device = pending_session_->device;
@@ -161,7 +166,7 @@ void MainWindow::openSession(const QString& path) {
                 w_->device->setCurrentIndex(w_->device->findData(device));
                 std::vector<std::string> names;
                 for (const QString& file : opened->paths) names.push_back(QFile::encodeName(file).toStdString());
-                opening_ = opened->paths;
+                opening_ = opened->paths + QStringList{path};
                 loader_->start(std::move(names), {device.toStdString(), pending_session_->step.toStdString()}, nullptr);
             },
             Qt::QueuedConnection);
@@ -175,6 +180,10 @@ void MainWindow::restoreSession() {
     if (!session->window_state.isEmpty()) restoreState(session->window_state);
     session_->setMeasured(std::move(session->measured));
     select(session->selection);
+    const auto [begin, end] = session->marked;
+    if (const TracePtr& trace = session_->analysis()->trace; trace && begin < end)
+        session_->setMarkedRange(std::clamp(begin, trace->begin, trace->end),
+                                 std::clamp(end, trace->begin, trace->end));
     const QString region = QStringLiteral("region:");
     if (!session->regions.empty())
         fuse_->restoreRegions(std::move(session->regions), session->selection.startsWith(region)

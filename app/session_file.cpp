@@ -40,6 +40,8 @@ QByteArray sessionJson(const SessionFile& session) {
     root[name("device")] = session.device;
     root[name("step")] = session.step;
     root[name("selection")] = session.selection;
+    if (const auto [begin, end] = session.marked; begin < end) // as text: JSON numbers do not hold 64 bits
+        root[name("marked_range_ns")] = QJsonArray{QString::number(begin), QString::number(end)};
     root[name("window_state")] = QString::fromLatin1(session.window_state.toBase64());
     root[name("measured")] = arrayOf([&](JsonWriter& json) { writeMeasured(json, session.measured); });
     root[name("regions")] = arrayOf([&](JsonWriter& json) { writeChosenRegions(json, session.regions); });
@@ -68,6 +70,10 @@ Result<SessionFile> sessionFromJson(const QByteArray& json, const QString& where
     session.device = root[name("device")].toString();
     session.step = root[name("step")].toString(session.step);
     session.selection = root[name("selection")].toString();
+    bool from = false, to = false;
+    const QJsonArray marked = root[name("marked_range_ns")].toArray();
+    const qlonglong begin = marked.at(0).toString().toLongLong(&from), end = marked.at(1).toString().toLongLong(&to);
+    if (from && to && begin < end) session.marked = {begin, end};
     session.window_state = QByteArray::fromBase64(root[name("window_state")].toString().toLatin1());
     Result<MeasuredFile> measured =
         readMeasured({json.constData(), static_cast<std::size_t>(json.size())}, where.toStdString());

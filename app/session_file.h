@@ -12,6 +12,8 @@
 #include <QList>
 #include <QString>
 
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace fusescope {
@@ -22,8 +24,9 @@ struct SessionInput {
 };
 struct SessionFile {
     QList<SessionInput> inputs;
-    QString device, step = QStringLiteral("last"); // AnalyzeOptions
-    QString selection;                             // pickText()
+    QString device, step = QStringLiteral("last");  // AnalyzeOptions
+    QString selection;                              // pickText()
+    std::pair<std::int64_t, std::int64_t> marked{}; // on the timeline, ns of the trace; equal: none
     QByteArray window_state;
     MeasuredSet measured;
     std::vector<ChosenRegion> regions; // of each what it is made again from: module, nodes, fusions, note

@@ -45,6 +45,12 @@ void setWindow(const QByteArray& geometry, const QByteArray& state) {
     QSettings().setValue(key("window/geometry"), geometry);
     QSettings().setValue(key("window/state"), state);
 }
+QByteArray modelColumns() { return QSettings().value(key("window/model_columns")).toByteArray(); }
+int detailShare() { return QSettings().value(key("window/detail_share")).toInt(); }
+void setPanels(const QByteArray& model_columns, int detail_share) {
+    QSettings().setValue(key("window/model_columns"), model_columns);
+    QSettings().setValue(key("window/detail_share"), detail_share);
+}
 QString runnerCommand() { return QSettings().value(key("runner")).toString(); }
 void setRunnerCommand(const QString& command) {
     if (command.trimmed().isEmpty())

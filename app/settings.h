@@ -20,6 +20,9 @@ void clearRecentFiles();
 [[nodiscard]] QByteArray geometry();
 [[nodiscard]] QByteArray windowState();
 void setWindow(const QByteArray& geometry, const QByteArray& state);
+[[nodiscard]] QByteArray modelColumns(); // ModelPanel::columns()
+[[nodiscard]] int detailShare();         // FindingsPanel::detailShare(); 0: none kept
+void setPanels(const QByteArray& model_columns, int detail_share);
 [[nodiscard]] QString runnerCommand(); // "": look for one
 void setRunnerCommand(const QString& command);
 [[nodiscard]] FuseEffort fuseEffort(); // within its bounds, whatever the file says

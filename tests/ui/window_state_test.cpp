@@ -120,6 +120,19 @@ private Q_SLOTS:
         QVERIFY(session().selection().nodes == several);
     }
 
+    void aSessionBringsBackTheMarkedRange() {
+        const QTemporaryDir folder;
+        const std::int64_t begin = session().analysis()->trace->begin + 12'345; // more than 2^53
+        session().pick({PickKind::Finding, 1});
+        session().setMarkedRange(begin, begin + 1'000'001);
+        roundTrip(folder.filePath(QStringLiteral("m.fusescope")));
+        QVERIFY(session().markedRange() == std::pair(begin, begin + 1'000'001));
+        QCOMPARE(session().selection().pick.kind, PickKind::Finding);
+        session().clear();
+        roundTrip(folder.filePath(QStringLiteral("n.fusescope")));
+        QVERIFY(session().markedRange().first == session().markedRange().second);
+    }
+
     void whatASessionNamesHasToBeThere() {
         const Analysis& a = *session().analysis();
         for (const char* what :

@@ -30,6 +30,9 @@
 #include <algorithm>
 
 namespace fusescope {
+namespace {
+constexpr int kWhole = 1000; // of the height
+}
 
 struct FindingsPanel::Impl {
     Impl(FindingsPanel* owner, Session* s) : panel(owner), session(s) {}
@@ -42,6 +45,7 @@ struct FindingsPanel::Impl {
     QListView* list = nullptr;
     QTextBrowser* detail = nullptr;
     QSplitter* split = nullptr;
+    int detail_share = kWhole / 2;
     QWidget* content = nullptr;
     QVBoxLayout* detail_column = nullptr; // actions on the chosen finding go to its end
     EmptyNote* empty = nullptr;
@@ -117,6 +121,11 @@ struct FindingsPanel::Impl {
         detail->setMinimumHeight(96);
         column->addWidget(split, 1);
         below->hide();
+        QObject::connect(split, &QSplitter::splitterMoved, panel, [this] {
+            const QList<int> sizes = split->sizes();
+            const int both = sizes[0] + sizes[1];
+            if (shown >= 0 && both > 0) detail_share = kWhole * sizes[1] / both;
+        });
 
         empty = new EmptyNote(session, panel);
         stack = new QStackedLayout(panel);
@@ -349,7 +358,7 @@ struct FindingsPanel::Impl {
         if (shown < 0)
             split->setSizes({split->height(), below->minimumSizeHint().height()});
         else if (was_hidden || alone)
-            split->setSizes({1000, 1000});
+            split->setSizes({kWhole - detail_share, detail_share});
     }
 
     void follow(const QUrl& url) const {
@@ -377,6 +386,13 @@ void FindingsPanel::setFilter(const QString& text) {
     impl_->following = true;
     impl_->proxy->setWords(text);
     impl_->showSelection();
+}
+
+int FindingsPanel::detailShare() const { return impl_->detail_share; }
+
+void FindingsPanel::setDetailShare(int share) {
+    impl_->detail_share = share > 0 && share < kWhole ? share : kWhole / 2;
+    if (impl_->shown >= 0) impl_->split->setSizes({kWhole - impl_->detail_share, impl_->detail_share});
 }
 
 void FindingsPanel::setQueue(FuseQueue* queue) { impl_->setQueue(queue); }

@@ -18,6 +18,9 @@ public:
     explicit FindingsPanel(Session* session, QWidget* parent = nullptr);
     ~FindingsPanel() override;
     void setFilter(const QString& text);
+    // What of the height the details have, in thousandths, where they are shown; what is none is the half.
+    [[nodiscard]] int detailShare() const;
+    void setDetailShare(int share);
     void setQueue(FuseQueue* queue); // once: findings then have a button that measures them
     void fuseChosen();
     void cancelChosen();

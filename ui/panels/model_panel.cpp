@@ -9,6 +9,7 @@
 #include "ui/models/module_tree_model.h"
 
 #include <QAction>
+#include <QDataStream>
 #include <QGuiApplication>
 #include <QHeaderView>
 #include <QMenu>
@@ -29,15 +30,22 @@ class Tree : public QTreeView {
 public:
     using QTreeView::QTreeView;
     bool columns_by_width = true; // until somebody chooses columns
+    bool widths_by_font = true;   // until somebody drags one
+    bool fitting = false;         // they change because of the room
     bool timed = false;           // there is a trace: without one, times are empty and FLOPs take their place
 
     void fitColumns() {
+        fitting = true;
         if (columns_by_width) { // names come first: figures give way one by one
             setColumnHidden(ModuleTreeModel::FlopsColumn, timed && viewport()->width() < kNarrow);
             setColumnHidden(ModuleTreeModel::ParametersColumn, timed && viewport()->width() < kNarrower);
             for (const int column : {ModuleTreeModel::TimeColumn, ModuleTreeModel::ShareColumn})
                 setColumnHidden(column, !timed);
         }
+        if (widths_by_font) fitWidths();
+        fitting = false;
+    }
+    void fitWidths() const {
         const QFontMetrics metrics(font());
         const auto wide = [&](const char* sample) { return metrics.horizontalAdvance(QLatin1String(sample)) + 14; };
         header()->resizeSection(ModuleTreeModel::ParametersColumn, std::max(wide("88.8 M"), wide("Params")));
@@ -193,6 +201,11 @@ void ModelPanel::Impl::build() {
     header->setSectionResizeMode(ModuleTreeModel::ModuleColumn, QHeaderView::Stretch);
     header->setSectionsMovable(false);
     header->setContextMenuPolicy(Qt::CustomContextMenu);
+    QObject::connect(header, &QHeaderView::sectionResized, panel, [this](int column, int before, int now) {
+        // Hidden ones have none; names take what is left.
+        if (!tree->fitting && column != ModuleTreeModel::ModuleColumn && before > 0 && now > 0)
+            tree->widths_by_font = false;
+    });
     QObject::connect(header, &QHeaderView::customContextMenuRequested, panel, [this](QPoint at) { columnMenu(at); });
 
     const auto action = [this](const QString& label, const QKeySequence& keys) {
@@ -249,6 +262,28 @@ ModelPanel::ModelPanel(Session* session, QWidget* parent)
     impl_->build();
 }
 ModelPanel::~ModelPanel() = default;
+
+QByteArray ModelPanel::columns() const {
+    const Tree& tree = *impl_->tree;
+    if (tree.columns_by_width && tree.widths_by_font) return {};
+    QByteArray state;
+    QDataStream out(&state, QIODevice::WriteOnly);
+    out << tree.columns_by_width << tree.widths_by_font << tree.header()->saveState();
+    return state;
+}
+
+void ModelPanel::setColumns(const QByteArray& state) {
+    Tree& tree = *impl_->tree;
+    QDataStream in(state);
+    bool by_width = true, by_font = true;
+    QByteArray header;
+    in >> by_width >> by_font >> header;
+    tree.fitting = true;
+    const bool good = in.status() == QDataStream::Ok && tree.header()->restoreState(header);
+    tree.columns_by_width = by_width || !good;
+    tree.widths_by_font = by_font || !good;
+    tree.fitColumns();
+}
 
 void ModelPanel::setFilter(const QString& text) {
     impl_->following = true; // rows that leave must not pick others

@@ -4,6 +4,7 @@
 
 #include "ui/base/session.h"
 
+#include <QByteArray>
 #include <QWidget>
 
 #include <memory>
@@ -16,6 +17,9 @@ public:
     explicit ModelPanel(Session* session, QWidget* parent = nullptr);
     ~ModelPanel() override;
     void setFilter(const QString& text);
+    // Widths and choice of columns, as the user made them, for another run; empty: as they are at first.
+    [[nodiscard]] QByteArray columns() const;
+    void setColumns(const QByteArray& state); // of columns(); what is none is taken as empty
 
 Q_SIGNALS:
     void moduleActivated(fusescope::ModuleId module); // double click, Enter: show it in the graph
