@@ -9,7 +9,9 @@ set(FUSESCOPE_UI_SOURCES
     fuse/fuse_actions.cpp
     fuse/fuse_bar.cpp
     fuse/fuse_commands.cpp
+    fuse/fuse_prepare.cpp
     fuse/fuse_queue.cpp
+    fuse/fuse_queue_regions.cpp
     fuse/fuse_runner.h
     fuse/fuse_words.cpp
     fuse/region_words.cpp

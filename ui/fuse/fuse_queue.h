@@ -3,8 +3,8 @@
 // land in the session, each a step that can be undone. Rows are those of Session::workAt().
 #pragma once
 
-#include "core/region/program.h"
 #include "ui/base/session.h"
+#include "ui/fuse/fuse_prepare.h"
 #include "ui/fuse/fuse_runner.h"
 
 #include <QObject>
@@ -16,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -72,27 +73,23 @@ Q_SIGNALS:
     void refused(const QString& sentence);
 
 private:
-    struct Shape { // of a finding
-        Region region;
-        MeasuredResult head; // all but the result
-    };
-    struct Prepared {
-        QString reason; // not "": nothing to measure
-        std::vector<Shape> shapes;
-    };
     struct Entry { // in order of the wish
         std::string finding;
         std::size_t next = 0; // shape
         bool told = false;    // that an earlier result stays
     };
-    struct Mailbox;
+    struct Mailbox { // where a worker leaves what it made: the queue may be gone by then
+        std::mutex guard;
+        FuseQueue* owner = nullptr;
+    };
 
     using Made = std::vector<Result<ChosenWork>>;
     // Runs in a worker; what it made comes back to `then` in this thread, unless other files were opened meanwhile.
     void choose(std::function<Made(const Analysis&)> make, std::function<void(Made)> then);
+    [[nodiscard]] bool awaits(const std::string& id) const;
     [[nodiscard]] ChosenPtr measurable(ChosenWork work); // can be measured once the session has it
     void prepare();
-    void setPrepared(std::size_t generation, std::vector<Prepared> prepared);
+    void setPrepared(std::size_t generation, std::vector<PreparedWork> prepared);
     void startNext();
     void step();
     void end(const RunnerError* error);
@@ -100,7 +97,7 @@ private:
     void onMeasured(qint64 id, const FuseResult& result);
     void keep(Entry& entry, MeasuredResult landed);
     void onFailed(qint64 id, const RunnerError& error);
-    [[nodiscard]] const Prepared* preparedOf(const std::string& finding) const;
+    [[nodiscard]] const PreparedWork* preparedOf(const std::string& finding) const;
 
     Session* session_;
     FuseRunner* runner_ = nullptr;
@@ -109,8 +106,8 @@ private:
     std::size_t generation_ = 0;
     bool prepared_ = false;
     int choosing_ = 0;
-    std::vector<Prepared> of_findings_;                // parallel to the analysis' findings
-    std::map<std::string, Prepared> of_regions_;       // by id; those that were removed stay for the undo
+    std::vector<PreparedWork> of_findings_;            // parallel to the analysis' findings
+    std::map<std::string, PreparedWork> of_regions_;   // by id; those that were removed stay for the undo
     std::map<int, std::vector<ChosenRegion>> awaited_; // by the number of the restoreRegions()
     int restorings_ = 0;
     AnalysisPtr shown_;         // whose regions these are
