@@ -9,6 +9,9 @@
 #include <utility>
 
 namespace fusescope {
+namespace {
+constexpr std::size_t kMostKept = 8; // of a long trace each is megabytes
+}
 
 std::optional<TimelineAfter> timelineAfter(const Analysis& analysis, const MeasuredSet& set,
                                            const SelectionSets& selection, std::span<const ChosenPtr> regions) {
@@ -30,6 +33,25 @@ std::optional<TimelineAfter> timelineAfter(const Analysis& analysis, const Measu
     std::optional<TimelineAfter> after = replay(analysis, changes);
     if (after) after->plan_measured = plan.whole();
     return after;
+}
+
+void AfterCache::forget() {
+    when_picked_.reset();
+    made_.clear();
+}
+
+std::shared_ptr<const TimelineAfter> AfterCache::of(const Analysis& analysis, const MeasuredSet& set,
+                                                    const SelectionSets& selection,
+                                                    std::span<const ChosenPtr> regions) {
+    if (!when_picked_) when_picked_ = shownWhenPicked(analysis, set, applyMeasured(analysis, set).plan, regions);
+    std::vector<std::size_t> picked;
+    for (std::size_t i = 0; i < when_picked_->size(); ++i)
+        if (isPicked(selection, (*when_picked_)[i])) picked.push_back(i);
+    if (const auto at = made_.find(picked); at != made_.end()) return at->second;
+    if (made_.size() >= kMostKept) made_.clear();
+    std::optional<TimelineAfter> made = timelineAfter(analysis, set, selection, regions);
+    auto after = made ? std::make_shared<const TimelineAfter>(std::move(*made)) : nullptr;
+    return made_.emplace(std::move(picked), std::move(after)).first->second;
 }
 
 } // namespace fusescope

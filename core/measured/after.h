@@ -6,8 +6,12 @@
 #include "core/measured/measured.h"
 #include "core/region/chosen.h"
 
+#include <cstddef>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace fusescope {
 
@@ -17,5 +21,19 @@ namespace fusescope {
 [[nodiscard]] std::optional<TimelineAfter> timelineAfter(const Analysis& analysis, const MeasuredSet& set,
                                                          const SelectionSets& selection,
                                                          std::span<const ChosenPtr> regions = {});
+
+// timelineAfter() for one selection after the other: most of them show the same step, which is reckoned once.
+class AfterCache {
+public:
+    void forget(); // analysis, results or regions are others from now on
+    // Null: none. The same pointer as before is the same step.
+    [[nodiscard]] std::shared_ptr<const TimelineAfter> of(const Analysis& analysis, const MeasuredSet& set,
+                                                          const SelectionSets& selection,
+                                                          std::span<const ChosenPtr> regions);
+
+private:
+    std::optional<std::vector<FusedOf>> when_picked_;                               // none: not looked for yet
+    std::map<std::vector<std::size_t>, std::shared_ptr<const TimelineAfter>> made_; // by which of them are picked
+};
 
 } // namespace fusescope

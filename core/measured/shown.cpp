@@ -56,15 +56,19 @@ FusedOf fusedOf(const ChosenPtr& region, std::uint32_t instance) {
     return {0, instance, std::make_shared<const DrawnRegion>(std::move(drawn))};
 }
 
-std::vector<ShownInstance> shownInstances(const Analysis& analysis, const MeasuredSet& set, const Plan& plan,
-                                          const SelectionSets& selection, std::span<const ChosenPtr> regions) {
+namespace {
+
+// isPicked(work)
+template <class Picked>
+std::vector<ShownInstance> shownWith(const Analysis& analysis, const MeasuredSet& set, const Plan& plan,
+                                     std::span<const ChosenPtr> regions, Picked&& is_picked) {
     std::vector<ShownInstance> out;
     if (set.empty()) return out;
     for (std::size_t row = 0; row < analysis.findings.size(); ++row) {
         const Finding& finding = analysis.findings[row];
         const FusedOf work{static_cast<std::uint32_t>(row), 0, nullptr};
         const PlanPart* part = planPartOf(plan, finding.id);
-        const bool picked = isPicked(selection, work);
+        const bool picked = is_picked(work);
         if (part == nullptr && !picked) continue;
         take(work, finding, applyMeasured(analysis, finding, set), out, [&](std::uint32_t i) {
             const bool counts = part != nullptr &&
@@ -77,10 +81,25 @@ std::vector<ShownInstance> shownInstances(const Analysis& analysis, const Measur
         const RegionGain& gain = gains[row];
         if (!drawnAsFused(*regions[row]) || !gain.measured.any()) continue;
         const FusedOf work = fusedOf(regions[row]);
-        if (!gain.counts && !isPicked(selection, work)) continue;
+        if (!gain.counts && !is_picked(work)) continue;
         take(work, regions[row]->work, gain.measured, out, [&](std::uint32_t) { return std::pair(true, gain.counts); });
     }
     return out;
+}
+
+} // namespace
+
+std::vector<ShownInstance> shownInstances(const Analysis& analysis, const MeasuredSet& set, const Plan& plan,
+                                          const SelectionSets& selection, std::span<const ChosenPtr> regions) {
+    return shownWith(analysis, set, plan, regions, [&](const FusedOf& work) { return isPicked(selection, work); });
+}
+
+std::vector<FusedOf> shownWhenPicked(const Analysis& analysis, const MeasuredSet& set, const Plan& plan,
+                                     std::span<const ChosenPtr> regions) {
+    std::vector<FusedOf> works;
+    for (const ShownInstance& one : shownWith(analysis, set, plan, regions, [](const FusedOf&) { return true; }))
+        if (!one.counts && (works.empty() || pickOfWork(works.back()) != pickOfWork(one.of))) works.push_back(one.of);
+    return works;
 }
 
 } // namespace fusescope

@@ -32,4 +32,8 @@ struct ShownInstance {
                                                         const Plan& plan, const SelectionSets& selection,
                                                         std::span<const ChosenPtr> regions);
 
+// Those with instances that only a selection brings in: any other selection shows the same instances.
+[[nodiscard]] std::vector<FusedOf> shownWhenPicked(const Analysis& analysis, const MeasuredSet& set, const Plan& plan,
+                                                   std::span<const ChosenPtr> regions);
+
 } // namespace fusescope

@@ -10,3 +10,7 @@ fusescope_bench(trace_load
     PARTS io
     SOURCES trace_load_bench.cpp
     LIBS simdjson::simdjson ZLIB::ZLIB)
+
+fusescope_bench(after_fusing
+    PARTS analysis measured
+    SOURCES after_fusing_bench.cpp)

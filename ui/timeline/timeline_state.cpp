@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/timeline/timeline_state.h"
 
-#include "core/measured/after.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 namespace fusescope {
 namespace {
@@ -19,18 +18,21 @@ double spanOf(std::int64_t from, std::int64_t to) noexcept {
 } // namespace
 
 TimelineState::TimelineState(Session* session, QObject* parent) : QObject(parent), session_(session) {
-    connect(session_, &Session::measuredChanged, this, &TimelineState::refreshAfter);
-    connect(session_, &Session::regionsChanged, this, &TimelineState::refreshAfter);
+    for (const auto change : {&Session::measuredChanged, &Session::regionsChanged})
+        connect(session_, change, this, [this] {
+            afters_.forget();
+            refreshAfter();
+        });
     connect(session_, &Session::selectionChanged, this, [this] {
         if (!session_->measured().empty()) refreshAfter();
     });
 }
 
 void TimelineState::refreshAfter() {
-    const bool was = after_.has_value();
-    after_ = hasTrace() ? timelineAfter(*analysis(), session_->measured(), session_->selection(), session_->regions())
-                        : std::optional<TimelineAfter>();
-    if (!was && !after_) return;
+    const std::shared_ptr<const TimelineAfter> before = std::exchange(
+        after_, hasTrace() ? afters_.of(*analysis(), session_->measured(), session_->selection(), session_->regions())
+                           : nullptr);
+    if (before == after_) return;
     Q_EMIT afterChanged();
     Q_EMIT changed();
 }
@@ -68,6 +70,7 @@ void TimelineState::load() {
     options_ = {};
     scroll_ = 0;
     layout_ = {};
+    afters_.forget();
     refreshAfter();
     if (hasTrace()) {
         arrange();

@@ -4,12 +4,13 @@
 #pragma once
 
 #include "core/draw/timeline_draw.h"
+#include "core/measured/after.h"
 #include "ui/base/session.h"
 
 #include <QObject>
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 
 namespace fusescope {
 
@@ -51,8 +52,8 @@ public:
 
     // The step with what was measured in it. Shown from the first result on that saves something: whoever fuses wants
     // to see the step get shorter; until the user says otherwise. Times in sight are then shown times.
-    [[nodiscard]] bool canShowAfter() const { return after_.has_value(); }
-    [[nodiscard]] const TimelineAfter* after() const { return after_ && wants_after_ ? &*after_ : nullptr; } // shown
+    [[nodiscard]] bool canShowAfter() const { return after_ != nullptr; }
+    [[nodiscard]] const TimelineAfter* after() const { return wants_after_ ? after_.get() : nullptr; } // shown
     void setAfter(bool on);
 
 Q_SIGNALS:
@@ -71,7 +72,8 @@ private:
     TimelineOptions options_;
     std::int64_t t0_ = 0, t1_ = 1;
     double width_ = 800, height_ = 200, scroll_ = 0;
-    std::optional<TimelineAfter> after_;
+    AfterCache afters_;
+    std::shared_ptr<const TimelineAfter> after_;
     bool wants_after_ = true;
     bool touched_ = false, all_depths_ = false; // touched: the user collapsed, expanded or scrolled
 };

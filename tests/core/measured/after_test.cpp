@@ -280,6 +280,42 @@ TEST(After, SharedKernelsGoOnce) {
     EXPECT_DOUBLE_EQ(after->measured_ns, 30 * kUs);
 }
 
+TEST(AfterCache, OnlyWhatASelectionBringsInIsReckonedAnew) {
+    Toy toy{{{100, 120, 10}, {120, 150, 12}, {150, 190, 14}, {190, 200, 16}}};
+    Analysis a = toy.finish(200, {0, 1});
+    Finding other = a.findings[0];
+    other.id = "swiglu";
+    other.verdict = Verdict::AlreadyFused; // in no plan
+    other.instances[0].forward = {KernelId(2)};
+    other.instances[0].forward_ns = 40 * kUs;
+    a.findings.push_back(other);
+    MeasuredSet set = measured(a, 50, 20);
+    MeasuredResult result = measured(a, 40, 15).results().begin()->second;
+    result.finding = other.id;
+    result.instance_class = instanceClasses(a, a.findings[1])[0].name;
+    set.set(result);
+    SelectionSets plan, both, kernel;
+    plan.findings = {0};
+    both.findings = {0, 1};
+    kernel.kernels = {KernelId(3)};
+
+    AfterCache cache;
+    const auto first = cache.of(a, set, {}, {});
+    ASSERT_TRUE(first);
+    EXPECT_DOUBLE_EQ(first->savedNs(), 30 * kUs);
+    EXPECT_EQ(cache.of(a, set, kernel, {}), first);
+    EXPECT_EQ(cache.of(a, set, plan, {}), first);
+    const auto more = cache.of(a, set, both, {});
+    ASSERT_TRUE(more);
+    EXPECT_DOUBLE_EQ(more->savedNs(), (30 + 25) * kUs);
+    EXPECT_EQ(cache.of(a, set, {}, {}), first);
+    EXPECT_EQ(cache.of(a, set, both, {}), more);
+    cache.forget();
+    const auto another = cache.of(a, measured(a, 50, 10), {}, {});
+    ASSERT_TRUE(another);
+    EXPECT_DOUBLE_EQ(another->savedNs(), 40 * kUs);
+}
+
 // Of the kernel behind the finding's two, and of what the step runs elsewhere.
 ChosenPtr region(const char* id, std::initializer_list<std::uint32_t> kernels, double forward_us) {
     auto made = std::make_shared<ChosenRegion>();
