@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/analysis/other_device.h"
+#include "core/analysis/step_savings.h"
 #include "core/analysis/step_stats.h"
 #include "core/analysis/tables.h"
 #include "core/base/memory_guard.h"
@@ -134,6 +135,7 @@ Result<std::shared_ptr<Analysis>> run(TracePtr trace, GraphPtr graph, const Anal
     fusion.device = a.device;
     a.findings = findFusions(fusion);
     a.plan = makePlan(a.findings, fusion.step_ns);
+    predictStep(a, {}, a.plan);
     if (progress.cancelled()) return cancelled();
     return result;
 }

@@ -66,9 +66,20 @@ std::string planNote(const Analysis& a) {
     if (a.plan.findings.empty()) return {};
     double listed = 0;
     for (const Finding& finding : a.findings) listed += finding.saving_ns.expected;
-    if (listed <= a.plan.saving_ns.expected * 1.005) return {};
-    return "Findings overlap: their savings add up to " + formatDuration(listed) + ", those of the plan to " +
-           formatDuration(a.plan.saving_ns.expected) + ".";
+    std::string note;
+    if (listed > a.plan.saving_ns.expected * 1.005)
+        note = "Findings overlap: their savings add up to " + formatDuration(listed) + ", those of the plan to " +
+               formatDuration(a.plan.saving_ns.expected) + ".";
+    if (const std::string gpus = severalGpusNote(a); !gpus.empty()) note += (note.empty() ? "" : " ") + gpus;
+    return note;
+}
+
+std::string severalGpusNote(const Analysis& a) {
+    const double step = a.plan.step_ns - a.plan.predicted_step_ns.expected;
+    if (!(a.plan.step_ns > 0) || a.plan.saving_ns.expected <= step * 1.005) return {};
+    return "Savings are time of all GPUs together, " + formatDuration(a.plan.saving_ns.expected) +
+           " for the plan; GPUs that work side by side save at the same time, so the step gets " +
+           formatDuration(step) + " of it.";
 }
 
 std::string stepScopeNote(const Analysis& a) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/measured/chosen_gain.h"
 
+#include "core/analysis/step_savings.h"
+#include "core/measured/savings.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -67,8 +70,16 @@ MeasuredFinding applyMeasured(const Analysis& analysis, const ChosenRegion& regi
 
 MeasuredPlan applyMeasured(const Analysis& analysis, const MeasuredSet& set, std::span<const ChosenPtr> regions) {
     MeasuredPlan plan = applyMeasured(analysis, set);
-    for (const RegionGain& gain : regionGains(analysis, set, plan.plan, regions)) {
+    const std::vector<RegionGain> gains = regionGains(analysis, set, plan.plan, regions);
+    std::vector<std::pair<const Instance*, double>> beside;
+    for (std::size_t row = 0; row < gains.size(); ++row) {
+        const RegionGain& gain = gains[row];
         if (!gain.counts) continue;
+        for (const MeasuredClass& c : gain.measured.classes)
+            for (const std::uint32_t i : c.of.instances)
+                if (const Finding& work = regions[row]->work; c.result != nullptr && c.use == MeasuredUse::Saving)
+                    beside.emplace_back(&work.instances[i],
+                                        measuredSaving(c.result->result, stepTimeOf(work, work.instances[i])));
         const double saved = gain.measured.measured_ns;
         ++plan.regions;
         for (double* range : {&plan.saving_ns.low, &plan.saving_ns.expected, &plan.saving_ns.high}) *range += saved;
@@ -76,6 +87,12 @@ MeasuredPlan applyMeasured(const Analysis& analysis, const MeasuredSet& set, std
              {&plan.predicted_step_ns.low, &plan.predicted_step_ns.expected, &plan.predicted_step_ns.high})
             *range = std::max(0.0, *range - saved);
     }
+    if (beside.empty()) return plan;
+    // On one GPU that is all.
+    Plan with = plan.plan;
+    with.predicted_step_ns = plan.predicted_step_ns;
+    predictStep(analysis, savingsOf(analysis, set), with, beside);
+    plan.predicted_step_ns = with.predicted_step_ns;
     return plan;
 }
 

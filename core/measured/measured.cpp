@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/measured/measured.h"
 
+#include "core/analysis/step_savings.h"
+#include "core/measured/savings.h"
+
 #include "core/base/format.h"
 #include "core/region/build.h"
 
@@ -175,9 +178,6 @@ MeasuredFinding applyMeasured(const Analysis& analysis, const Finding& finding, 
     return out;
 }
 
-namespace {
-
-// Of the instances that have one; empty lists where a finding has none.
 MeasuredSavings savingsOf(const Analysis& analysis, const MeasuredSet& set) {
     MeasuredSavings savings(analysis.findings.size());
     for (std::size_t f = 0; f < analysis.findings.size(); ++f) {
@@ -194,13 +194,15 @@ MeasuredSavings savingsOf(const Analysis& analysis, const MeasuredSet& set) {
     return savings;
 }
 
-} // namespace
-
 MeasuredPlan applyMeasured(const Analysis& analysis, const MeasuredSet& set) {
     MeasuredPlan out;
     const MeasuredSavings savings = savingsOf(analysis, set);
     const bool any = std::any_of(savings.begin(), savings.end(), [](const auto& list) { return !list.empty(); });
-    out.plan = any ? makePlan(analysis.findings, analysis.plan.step_ns, savings) : analysis.plan;
+    out.plan = analysis.plan;
+    if (any) {
+        out.plan = makePlan(analysis.findings, analysis.plan.step_ns, savings);
+        predictStep(analysis, savings, out.plan);
+    }
     out.parts = out.plan.parts.size();
     out.saving_ns = out.plan.saving_ns;
     out.predicted_step_ns = out.plan.predicted_step_ns;
