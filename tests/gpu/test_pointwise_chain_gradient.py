@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """pointwise_chain's backward, a region made from the region, beside autograd through the same in eager PyTorch."""
+import os
+import shutil
+import subprocess
+import sys
+
 import pytest
 import torch
 from checking import assert_close
+from conftest import LIBRARY
 from regions import GEGLU, LAYER_NORM, RMS_NORM, SOFTMAX, SWIGLU, geglu, layer_norm, operators, region, rms_norm, softmax
 from torch.testing._internal.optests import opcheck
 
@@ -122,6 +128,49 @@ def test_zero_and_nan_as_eager(name, eager, device):
     mine, = torch.autograd.grad(chain([x], region(f"%1 = {name}.f32 %0", 1, "f32"))[0].sum(), x)
     want, = torch.autograd.grad(eager(x).sum(), x)
     torch.testing.assert_close(mine, want, rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_nan_passes_both_ways_as_in_eager(name, device):
+    x = torch.tensor([[1.0, torch.nan, 2.0, torch.nan, 3.0, 5.0]], device=device).requires_grad_()
+    y = torch.tensor([[2.0, 1.0, torch.nan, torch.nan, 3.0, 4.0]], device=device).requires_grad_()
+    mine = torch.autograd.grad(chain([x, y], region(f"%2 = {name}.f32 %0 %1", 2, "f32"))[0].sum(), (x, y))
+    want = torch.autograd.grad(getattr(torch, name)(x, y).sum(), (x, y))
+    assert torch.equal(mine[0], want[0]) and torch.equal(mine[1], want[1])
+
+
+@pytest.mark.parametrize("dtype,kind", [(torch.bfloat16, "bf16"), (torch.float16, "f16")])
+def test_a_bound_is_compared_as_it_was_rounded(dtype, kind, device):
+    # 0.1 as bf16 is more than 0.1, as fp16 it is less: elements that lie on the bound keep their gradients.
+    x = torch.tensor([[-0.3, -0.1, 0.05, 0.1, 0.2]], dtype=dtype, device=device).requires_grad_()
+    mine, = torch.autograd.grad(chain([x], region("%1 = clamp.{t} %0 -0.1 0.1", 1, kind))[0].sum(), x)
+    want, = torch.autograd.grad(x.clamp(-0.1, 0.1).sum(), x)
+    assert want.tolist() == [[0, 1, 1, 1, 0]] and torch.equal(mine, want)
+
+
+def test_minus_zero_stays_itself(device):
+    x = torch.tensor([[-0.0]], device=device).requires_grad_()
+    mine, = torch.autograd.grad(chain([x], region("%1 = add.f32 %0 -0.0\n%2 = pow.f32 %1 -2", 1, "f32"))[0].sum(), x)
+    assert mine.item() == torch.inf  # -2 / x^3
+
+
+COMMA = """
+import locale, sys, torch
+locale.setlocale(locale.LC_ALL, "de_DE.UTF-8")
+assert locale.localeconv()["decimal_point"] == ","
+torch.ops.load_library(sys.argv[1])
+x = torch.ones(1, 3, requires_grad=True)
+y, = torch.ops.fusescope.pointwise_chain([x], "%0 = input f32; %1 = add.f32 %0 0.25 alpha=0.5; %2 = gelu.f32 %1; output %2")
+y.sum().backward()
+"""
+
+
+def test_where_a_comma_is_the_decimal_point(tmp_path):
+    made = shutil.which("localedef") and subprocess.run(
+        ["localedef", "-i", "de_DE", "-f", "UTF-8", tmp_path / "de_DE.UTF-8"], capture_output=True).returncode == 0
+    if not made:
+        pytest.skip("localedef cannot make de_DE.UTF-8 here (package locales)")
+    subprocess.run([sys.executable, "-c", COMMA, LIBRARY], check=True, env=dict(os.environ, LOCPATH=str(tmp_path)))
 
 
 def test_a_bound_has_none(device):
