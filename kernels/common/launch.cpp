@@ -39,6 +39,16 @@ FsStatus currentDevice(DeviceFacts& facts) {
     return FS_OK;
 }
 
+FsStatus allowShared(const void* kernel, int bytes) {
+    static std::mutex mutex; // another thread may set less between the question and the answer
+    const std::lock_guard lock(mutex);
+    cudaFuncAttributes now{};
+    if (FsStatus s = check(cudaFuncGetAttributes(&now, kernel), "cudaFuncGetAttributes"); s != FS_OK) return s;
+    if (now.maxDynamicSharedSizeBytes >= bytes) return FS_OK;
+    return check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+                 "cudaFuncSetAttribute");
+}
+
 FsStatus Occupancy::blocksPerSm(const void* kernel, int threads, int sharedBytes, int& blocks) {
     int device = 0;
     if (FsStatus s = check(cudaGetDevice(&device), "cudaGetDevice"); s != FS_OK) return s;
@@ -48,11 +58,8 @@ FsStatus Occupancy::blocksPerSm(const void* kernel, int threads, int sharedBytes
         blocks = int(known & 255);
         return FS_OK;
     }
-    if (sharedBytes > 32 * 1024) { // 48 KB without asking, static shared memory included
-        FsStatus s = check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sharedBytes),
-                           "cudaFuncSetAttribute");
-        if (s != FS_OK) return s;
-    }
+    if (sharedBytes > 32 * 1024) // 48 KB without asking, static shared memory included
+        if (FsStatus s = allowShared(kernel, sharedBytes); s != FS_OK) return s;
     const FsStatus s =
         check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, size_t(sharedBytes)),
               "cudaOccupancyMaxActiveBlocksPerMultiprocessor");

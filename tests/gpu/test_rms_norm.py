@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+import threading
+
 import pytest
 import torch
 from checking import assert_close, differing, layouts, poison
@@ -116,6 +118,34 @@ def test_many_streams():
     torch.cuda.synchronize()
     for x, y in zip(inputs, outputs):
         assert_close(y, truth(x, weight))
+
+
+@pytest.mark.gpu
+def test_many_threads_with_rows_of_different_widths():
+    # Each width lets the one kernel have another amount of shared memory.
+    widths, failures, start = (2560, 4096, 6144, 8192), [], threading.Barrier(4)
+    made = []
+    for width in widths:
+        x, weight = torch.randn(600, width, device="cuda").bfloat16(), torch.rand(width, device="cuda").bfloat16()
+        y, rstd = ops.rms_norm_forward(x, weight, EPS, False)
+        made.append((y, x, weight, rstd, *ops.rms_norm_backward(y, x, weight, rstd, EPS, False)))
+    torch.cuda.synchronize()
+
+    def work(dy, x, weight, rstd, dx, dweight):
+        try:
+            start.wait()
+            with torch.cuda.stream(torch.cuda.Stream()):
+                for _ in range(200):
+                    again = ops.rms_norm_backward(dy, x, weight, rstd, EPS, False)
+                torch.cuda.current_stream().synchronize()
+            assert torch.equal(again[0], dx) and torch.equal(again[1], dweight)
+        except Exception as e:  # reported by the thread that joins
+            failures.append(e)
+
+    threads = [threading.Thread(target=work, args=m) for m in made]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert not failures, failures[0]
 
 
 @pytest.mark.gpu
