@@ -5,6 +5,8 @@
 #include "kernels/linear_cross_entropy/logits.h"
 #include "kernels/linear_cross_entropy/plan.h"
 
+#include <algorithm>
+
 using namespace fusescope::kernels;
 
 namespace {
@@ -24,7 +26,8 @@ FsStatus checkForward(const FsLinearCrossEntropyForward* call, bool pointers) {
     constexpr int64_t maxSize = int64_t{1} << 30; // columns and tiles are counted in 32 bits
     FsStatus s = checkDtype(c.dtype, "x");
     if (s != FS_OK) return s;
-    if (c.tokens < 0 || c.hidden < 1 || c.vocab < 1 || c.hidden > maxSize || c.vocab > maxSize)
+    if (c.tokens < 0 || c.hidden < 1 || c.vocab < 1 || c.hidden > maxSize || c.vocab > maxSize ||
+        c.tokens > maxElements / std::max(c.hidden, c.vocab))
         return fail(FS_INVALID_ARGUMENT, "linear_cross_entropy: %lld tokens of %lld elements, %lld words cannot be",
                     asLong(c.tokens), asLong(c.hidden), asLong(c.vocab));
     if (c.mode < FS_LINEAR_CROSS_ENTROPY_AUTO || c.mode > FS_LINEAR_CROSS_ENTROPY_LEAN)

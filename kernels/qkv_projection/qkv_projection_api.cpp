@@ -89,7 +89,6 @@ FsStatus planCall(const FsQkvProjectionBackward& c, Plan& plan) {
     FsStatus s = checkParts(c.parts, c.features, c.in_features, c.dtype, total);
     const bool wantsInput = c.dx.data != nullptr;
     bool wantsWeight = false;
-    int64_t rows = s == FS_OK ? rowCount(c.dy[0]) : 0;
     for (int32_t p = 0; p < c.parts && s == FS_OK; ++p) {
         s = strideOf(c.dy[p], "dy", c.features[p], false, dyStride[p]);
         if (s == FS_OK) s = checkSameRows(c.dy[0], "dy", c.dy[p], "dy of another part");
@@ -107,6 +106,7 @@ FsStatus planCall(const FsQkvProjectionBackward& c, Plan& plan) {
     }
     if (s != FS_OK) return s;
 
+    const int64_t rows = rowCount(c.dy[0]);
     Matmul common{};
     common.columns = c.in_features;
     common.input = common.output = c.dtype;
