@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/common/checks.h"
 #include "kernels/common/error.h"
+#include "kernels/common/guarded.h"
 #include "kernels/common/matmul.h"
 #include "kernels/linear_cross_entropy/logits.h"
 #include "kernels/linear_cross_entropy/plan.h"
@@ -200,7 +201,8 @@ FsStatus fusescope_linear_cross_entropy_forward(const FsLinearCrossEntropyForwar
         return fail(FS_WORKSPACE_TOO_SMALL, "workspace: expected %zu bytes, found %zu", plan.bytes, workspace_bytes);
     if (plan.bytes > 0)
         if (FsStatus s = checkPointer(workspace, "workspace"); s != FS_OK) return s;
-    return Forward(*call, plan, static_cast<char*>(workspace), stream).run();
+    return guarded("linear_cross_entropy",
+                   [&] { return Forward(*call, plan, static_cast<char*>(workspace), stream).run(); });
 }
 
 FsStatus fusescope_linear_cross_entropy_backward(const FsLinearCrossEntropyBackward* call, cudaStream_t stream) {

@@ -2,6 +2,7 @@
 // Turns a call into as few matrix products as its tensors allow.
 #include "kernels/common/checks.h"
 #include "kernels/common/error.h"
+#include "kernels/common/guarded.h"
 #include "kernels/common/matmul.h"
 #include "kernels/qkv_projection/qkv_projection.h"
 
@@ -204,19 +205,19 @@ template <class Call> FsStatus run(const Call* call, void* workspace, size_t byt
 } // namespace
 
 FsStatus fusescope_qkv_projection_forward_workspace(const FsQkvProjectionForward* call, size_t* bytes) {
-    return tellWorkspace(call, bytes);
+    return guarded("projection", [&] { return tellWorkspace(call, bytes); });
 }
 
 FsStatus fusescope_qkv_projection_forward(const FsQkvProjectionForward* call, void* workspace, size_t workspace_bytes,
                                           cudaStream_t stream) {
-    return run(call, workspace, workspace_bytes, stream);
+    return guarded("projection", [&] { return run(call, workspace, workspace_bytes, stream); });
 }
 
 FsStatus fusescope_qkv_projection_backward_workspace(const FsQkvProjectionBackward* call, size_t* bytes) {
-    return tellWorkspace(call, bytes);
+    return guarded("projection", [&] { return tellWorkspace(call, bytes); });
 }
 
 FsStatus fusescope_qkv_projection_backward(const FsQkvProjectionBackward* call, void* workspace, size_t workspace_bytes,
                                            cudaStream_t stream) {
-    return run(call, workspace, workspace_bytes, stream);
+    return guarded("projection", [&] { return run(call, workspace, workspace_bytes, stream); });
 }

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the C interface says of calls before it looks for a device. Nothing here is launched: the addresses are none."""
 import ctypes
+import subprocess
+import sys
 
 import pytest
 from conftest import LIBRARY
@@ -68,3 +70,19 @@ def test_workspace_of_a_chunk_of_any_size(library):
         return size.value
 
     assert bytes_of((1 << 63) - 1) == bytes_of(1000)  # all of the vocabulary
+
+
+HUNGRY = """
+import ctypes, resource, sys, torch
+library = ctypes.CDLL(sys.argv[1])
+library.fusescope_last_error.restype = ctypes.c_char_p
+text, chain = b"% " * (24 << 20), ctypes.c_void_p()  # a line of 24 million words, 16 bytes each and more on the way
+pages = int(open("/proc/self/statm").read().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (200 << 20),) * 2)
+status = library.fusescope_pointwise_chain_create(text, ctypes.byref(chain))
+assert (status, library.fusescope_last_error()) == (5, b"pointwise_chain: std::bad_alloc"), status
+"""
+
+
+def test_no_exception_leaves_the_library():
+    subprocess.run([sys.executable, "-c", HUNGRY, LIBRARY], check=True)
