@@ -3,12 +3,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <span>
 
 namespace fusescope {
 namespace {
+
+// Beyond these, which nothing that is measured reaches, numbers are written with their exponent.
+constexpr int kLeastExponent = -15, kMostExponent = 18;
 
 struct Unit {
     double factor;
@@ -31,14 +36,13 @@ std::string withUnit(double value, std::span<const Unit> units) {
 std::string formatSignificant(double value, int digits) {
     if (!std::isfinite(value)) return "n/a";
     if (value == 0) return "0";
-    const int whole = static_cast<int>(std::floor(std::log10(std::fabs(value)))) + 1;
-    int decimals = digits - whole;
-    if (decimals < 0) decimals = 0;
-    std::string text = fmt::format("{:.{}f}", value, decimals);
-    // 9.999 with three digits is 10.00: one decimal too many after the carry.
-    if (decimals > 0 && std::fabs(std::stod(text)) >= std::pow(10.0, whole))
-        text = fmt::format("{:.{}f}", value, decimals - 1);
-    return text;
+    // Rounded first: 9.999 with three digits is 10.0.
+    std::string text = fmt::format("{:.{}e}", value, digits - 1);
+    int exponent = 0;
+    const std::size_t at = text.find('e') + (text[text.find('e') + 1] == '+' ? 2 : 1);
+    std::from_chars(text.data() + at, text.data() + text.size(), exponent);
+    if (exponent < kLeastExponent || exponent > kMostExponent) return text; // else hundreds of zeros
+    return fmt::format("{:.{}f}", value, std::max(0, digits - 1 - exponent));
 }
 
 std::string formatDuration(double ns) {

@@ -20,6 +20,6 @@ namespace fusescope {
 [[nodiscard]] std::string formatCounted(std::int64_t n, std::string_view one);
 [[nodiscard]] std::string formatAverage(double n, std::string_view one);   // "8 kernels", "24.8 kernels on average"
 [[nodiscard]] std::string formatPercent(double share);                     // 0.123 -> "12.3%"
-[[nodiscard]] std::string formatSignificant(double value, int digits = 3); // plain number
+[[nodiscard]] std::string formatSignificant(double value, int digits = 3); // plain; "1.00e+30" where very large
 
 } // namespace fusescope

@@ -19,7 +19,7 @@ std::string variable(const char* name) {
 
 DeviceSpec calibratedDevice(const Calibration& measured) {
     DeviceSpec spec;
-    if (const auto preset = deviceByName(measured.gpu)) spec = *preset;
+    if (const DeviceSpec* preset = presetByName(measured.gpu)) spec = *preset;
     spec.name = measured.gpu;
     spec.source = DeviceSource::Calibrated;
     if (measured.copy_Bps > 0) {

@@ -139,6 +139,8 @@ std::int32_t busiestDevice(const TraceStore& trace) {
 
 const std::vector<DeviceSpec>& devicePresets() { return presets().specs; }
 
+const DeviceSpec* presetByName(std::string_view name) { return presetOf(name); }
+
 Result<DeviceSpec> deviceByName(std::string_view name_or_path) {
     const std::string path(name_or_path);
     std::error_code ignored;

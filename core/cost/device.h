@@ -44,7 +44,10 @@ struct DeviceSpec {
 };
 
 [[nodiscard]] const std::vector<DeviceSpec>& devicePresets();
-// Preset by name or alias ("H100", "NVIDIA H200", "NVIDIA H100 80GB HBM3"), case-insensitive; or a JSON file's path.
+// By name or alias ("H100", "NVIDIA H200", "NVIDIA H100 80GB HBM3"), case-insensitive; null if none fits. For names
+// that come from a file or a runner: these are no paths.
+[[nodiscard]] const DeviceSpec* presetByName(std::string_view name);
+// What a person asked for: such a name, or a JSON file's path.
 [[nodiscard]] Result<DeviceSpec> deviceByName(std::string_view name_or_path);
 // Whether both names mean one GPU ("NVIDIA H200 (calibrated)" and "H200").
 [[nodiscard]] bool sameDevice(const DeviceSpec& a, const DeviceSpec& b);

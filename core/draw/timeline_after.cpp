@@ -11,6 +11,13 @@
 
 namespace fusescope {
 
+const TimeMap* TimelineAfter::timesOf(const Track& track) const noexcept {
+    if (track.kind != TrackKind::GpuStream && track.kind != TrackKind::GpuAnnotation) return &cpu;
+    const auto at =
+        std::find_if(gpus.begin(), gpus.end(), [&](const DeviceTimes& one) { return one.device == track.device; });
+    return at == gpus.end() ? nullptr : &at->map;
+}
+
 bool TimelineAfter::replaces(SliceId slice) const noexcept {
     return std::binary_search(removed.begin(), removed.end(), slice);
 }
@@ -32,10 +39,9 @@ std::pair<std::int64_t, std::int64_t> shownSpan(const Analysis& analysis, const 
     const std::int64_t begin = trace.slices.ts[slice.index()], end = trace.endOf(slice);
     if (after == nullptr) return {begin, end};
     if (const FusedPlace* place = after->placeOf(analysis, slice)) return {place->begin, place->end};
-    const TrackKind kind = trace.tracks[trace.slices.track[slice.index()].index()].kind;
-    const bool gpu = kind == TrackKind::GpuStream || kind == TrackKind::GpuAnnotation;
-    const TimeMap& map = gpu ? after->gpu : after->cpu;
-    return {map.at(begin), std::max(map.at(begin), map.endAt(end))};
+    const TimeMap* map = after->timesOf(trace.tracks[trace.slices.track[slice.index()].index()]);
+    if (map == nullptr) return {begin, end};
+    return {map->at(begin), std::max(map->at(begin), map->endAt(end))};
 }
 
 std::string afterText(const TimelineAfter& after) {

@@ -36,7 +36,7 @@ public:
 
     void paint(const TimelineRow& row, double y) {
         band(row, y);
-        const TimeMap* map = after_ == nullptr ? nullptr : row.gpu ? &after_->gpu : &after_->cpu;
+        const TimeMap* map = after_ == nullptr ? nullptr : after_->timesOf(trace_.tracks[row.track.index()]);
         scale_ = Scale(view_, map);
         recorded_ = recordedView(view_, map);
         if (!row.collapsed) {
@@ -54,14 +54,16 @@ public:
     }
 
 private:
-    // Recorded times of both maps: a selection has launches and kernels.
+    // Recorded times of all maps: a selection has launches and kernels.
     static TimelineView inSight(const TimelineView& view, const TimelineAfter* after) {
         if (after == nullptr) return view;
-        TimelineView both = recordedView(view, &after->gpu);
-        const TimelineView cpu = recordedView(view, &after->cpu);
-        both.t0 = std::min(both.t0, cpu.t0);
-        both.t1 = std::max(both.t1, cpu.t1);
-        return both;
+        TimelineView all = recordedView(view, &after->cpu);
+        for (const DeviceTimes& gpu : after->gpus) {
+            const TimelineView one = recordedView(view, &gpu.map);
+            all.t0 = std::min(all.t0, one.t0);
+            all.t1 = std::max(all.t1, one.t1);
+        }
+        return all;
     }
 
     void band(const TimelineRow& row, double y) {
@@ -293,7 +295,8 @@ SliceId sliceAt(const Analysis& analysis, const TimelineLayout& layout, const Ti
     const double content_y = y + view.scroll_y;
     for (const TimelineRow& row : layout.rows) {
         if (content_y < row.y || content_y >= row.y + row.height || row.shown.empty()) continue;
-        const std::int64_t t = after == nullptr ? shown : row.gpu ? after->gpu.back(shown) : after->cpu.back(shown);
+        const TimeMap* map = after == nullptr ? nullptr : after->timesOf(trace.tracks[row.track.index()]);
+        const std::int64_t t = map == nullptr ? shown : map->back(shown);
         if (!row.collapsed) {
             // The lane of flags below a stream belongs to its last row of kernels.
             const auto line =

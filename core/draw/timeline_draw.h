@@ -56,15 +56,23 @@ struct FusedPlace : FusedOf {
     std::int64_t begin = 0, end = 0;                   // shown
     std::int64_t recorded_begin = 0, recorded_end = 0; // of what it replaces
 };
+// Recorded times of a GPU's work to shown ones.
+struct DeviceTimes {
+    std::int32_t device = -1; // as in Track
+    TimeMap map;
+};
 // The analysed step as it goes once measured fusions are in it (core/measured/after.h). Steps beside it stay as
 // recorded; so a gap opens behind the step, as long as what it saves.
 struct TimelineAfter {
-    TimeMap gpu, cpu;                                  // recorded times to shown ones, of GPU work and of CPU threads
+    std::vector<DeviceTimes> gpus;                     // of those that work in the step; others stay as recorded
+    TimeMap cpu;                                       // recorded times to shown ones, of CPU threads
     std::vector<SliceId> removed;                      // kernels that are replaced, ascending
     std::vector<FusedPlace> places;                    // by begin
     std::int64_t begin = 0, end = 0, recorded_end = 0; // of the step: end shown, and as recorded
     double measured_ns = 0;                            // the sum of what its instances save
     [[nodiscard]] double savedNs() const noexcept { return static_cast<double>(recorded_end - end); }
+    // Null: what is on the track stays as recorded.
+    [[nodiscard]] const TimeMap* timesOf(const Track& track) const noexcept;
     [[nodiscard]] bool replaces(SliceId slice) const noexcept;
     // What stands in the place of a removed kernel; null for any other slice.
     [[nodiscard]] const FusedPlace* placeOf(const Analysis& analysis, SliceId slice) const noexcept;

@@ -28,8 +28,7 @@ class MarkCollector {
 public:
     MarkCollector(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
                   const TimelineAfter* after)
-        : trace_(*analysis.trace), after_(after), view_(recordedView(view, after == nullptr ? nullptr : &after->gpu)),
-          scale_(view, after == nullptr ? nullptr : &after->gpu) {
+        : trace_(*analysis.trace), after_(after), view_(view) {
         row_of_track_.assign(trace_.tracks.size(), kNoRow);
         for (std::uint32_t i = 0; i < layout.rows.size(); ++i)
             if (layout.rows[i].gpu && layout.rows[i].track.index() < row_of_track_.size())
@@ -49,7 +48,8 @@ public:
             const SliceId slice = trace_.kernels.slice[kernel.index()];
             const std::uint32_t row = row_of_track_[trace_.slices.track[slice.index()].index()];
             if (row == kNoRow) continue;
-            const double x0 = scale_.x(trace_.slices.ts[slice.index()]), x1 = scale_.xEnd(trace_.endOf(slice));
+            const Scale scale(view_, timesOf(slice));
+            const double x0 = scale.x(trace_.slices.ts[slice.index()]), x1 = scale.xEnd(trace_.endOf(slice));
             const bool joins = open && mark.row == row && (kernel.value == previous.value + 1 || x0 - mark.x1 < 1);
             if (!joins) {
                 if (open) keep(mark);
@@ -92,18 +92,21 @@ private:
         if (!in(kernels.front()) || !in(kernels.back())) return false;
         const SliceId first = trace_.kernels.slice[kernels.front().index()],
                       last = trace_.kernels.slice[kernels.back().index()];
-        return trace_.slices.ts[first.index()] <= view_.t1 && trace_.endOf(last) >= view_.t0;
+        return trace_.slices.ts[first.index()] <= recordedView(view_, timesOf(first)).t1 &&
+               trace_.endOf(last) >= recordedView(view_, timesOf(last)).t0;
+    }
+    [[nodiscard]] const TimeMap* timesOf(SliceId slice) const noexcept {
+        return after_ == nullptr ? nullptr : after_->timesOf(trace_.tracks[trace_.slices.track[slice.index()].index()]);
     }
     void keep(Mark mark) {
-        if (mark.x1 <= 0 || mark.x0 >= scale_.width) return;
+        if (mark.x1 <= 0 || mark.x0 >= view_.width) return;
         mark.x1 = std::max(mark.x1, mark.x0 + 1);
         marks_.push_back(mark);
     }
 
     const TraceStore& trace_;
     const TimelineAfter* after_;
-    TimelineView view_; // recorded times
-    Scale scale_;
+    const TimelineView& view_;
     std::vector<std::uint32_t> row_of_track_;
     std::vector<Mark> marks_;
 };
@@ -179,16 +182,19 @@ void drawFlags(const Analysis& analysis, const TimelineLayout& layout, const Tim
 void drawIdle(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
               const TimelineAfter* after, DrawList& list) {
     const TraceStore& trace = *analysis.trace;
-    const TimeMap* map = after == nullptr ? nullptr : &after->gpu;
-    const TimelineView recorded = recordedView(view, map);
-    const Scale moved(view, map), scale(view);          // recorded and shown times to pixels
+    const Scale scale(view);                            // shown times to pixels
     std::map<std::int32_t, std::vector<Interval>> busy; // a device idles when all of its streams do
     std::map<std::int32_t, const TimelineRow*> first_row;
+    const auto movedOn = [&](const Track& track) { // recorded ones
+        return Scale(view, after == nullptr ? nullptr : after->timesOf(track));
+    };
     std::vector<LodSpan> spans;
     for (const TimelineRow& row : layout.rows) {
         const Track& track = trace.tracks[row.track.index()];
         if (track.kind != TrackKind::GpuStream) continue;
         first_row.emplace(track.device, &row);
+        const Scale moved = movedOn(track);
+        const TimelineView recorded = recordedView(view, moved.map);
         spans.clear();
         for (std::uint16_t depth = 0; depth < std::min<std::uint16_t>(track.depths, 2); ++depth)
             spansInView(analysis, recorded, row.track, depth, kIdlePixels / 2, spans);
@@ -197,6 +203,7 @@ void drawIdle(const Analysis& analysis, const TimelineLayout& layout, const Time
     }
     for (auto& [device, intervals] : busy) {
         const TimelineRow& row = *first_row.at(device);
+        const Scale moved = movedOn(trace.tracks[row.track.index()]);
         const double y = row.y - view.scroll_y, height = row.line_height * row.depths - 2;
         if (y + height < 0 || y > view.height) continue;
         std::sort(intervals.begin(), intervals.end());

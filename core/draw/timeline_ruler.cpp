@@ -152,7 +152,7 @@ DrawList drawMinimap(const Analysis& analysis, double width, double height, cons
     view.t0 = trace.begin;
     view.t1 = trace.end;
     view.width = width;
-    const Scale scale(view), gpu(view, after == nullptr ? nullptr : &after->gpu);
+    const Scale scale(view);
 
     DrawRect back;
     back.width = width;
@@ -168,6 +168,7 @@ DrawList drawMinimap(const Analysis& analysis, double width, double height, cons
     std::vector<LodSpan> spans;
     for (std::size_t i = 0; i < trace.tracks.size(); ++i) {
         if (trace.tracks[i].kind != TrackKind::GpuStream) continue;
+        const Scale gpu(view, after == nullptr ? nullptr : after->timesOf(trace.tracks[i]));
         spans.clear();
         analysis.index->query(TrackId(i), 0, trace.begin, trace.end, static_cast<int>(columns) * 2, spans);
         const std::vector<Fused> fused = fusedOn(analysis, TrackId(i), after);

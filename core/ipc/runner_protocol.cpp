@@ -123,6 +123,8 @@ void writeSpread(JsonWriter& json, const char* key, const Spread& spread) {
 
 // A run may take an hour; what says much more is no time, and would not fit the nanoseconds of a timeline.
 constexpr double kMostUs = 1e12;
+// Less is no time of a computer, and ratios of it are no numbers.
+constexpr double kLeastUs = 1e-6;
 
 // Whatever is run takes time: without it there is nothing to compare.
 bool takesTime(Reader& reader, const char* key, const Measured& one) {
@@ -135,8 +137,13 @@ bool readSpread(Reader& reader, Element object, const char* key, Spread& out) {
     const auto value = Reader::find(object, key);
     if (!value) return !reader.failed();
     if (!value->is_object()) return reader.fail("median, p10 and p90", json::describe(*value));
-    return reader.amount(*value, "median", out.median, kMostUs) && reader.amount(*value, "p10", out.p10, kMostUs) &&
-           reader.amount(*value, "p90", out.p90, kMostUs);
+    if (!reader.amount(*value, "median", out.median, kMostUs)) return false;
+    out.p10 = out.p90 = out.median;
+    if (!reader.amount(*value, "p10", out.p10, kMostUs) || !reader.amount(*value, "p90", out.p90, kMostUs))
+        return false;
+    if (out.median > 0 && out.median < kLeastUs) return reader.fail("a time, or 0", "less than 1e-6 us");
+    return (out.p10 <= out.median && out.median <= out.p90) ||
+           reader.fail("p10, median and p90 in ascending order", "another order");
 }
 
 void writeMeasured(JsonWriter& json, const char* key, const Measured& one) {

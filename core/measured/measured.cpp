@@ -71,7 +71,6 @@ MeasuredUse useOf(const Analysis& analysis, const FuseResult& result) {
     if (!result.on_gpu) return MeasuredUse::Cpu;
     DeviceSpec ran;
     ran.name = result.device;
-    if (const Result<DeviceSpec> known = deviceByName(result.device)) ran = *known;
     // Of an assumed GPU nothing is known; the one that ran is the better guess.
     if (analysis.device.source != DeviceSource::Assumed && !sameDevice(ran, analysis.device))
         return MeasuredUse::OtherDevice;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/measured/replay.h"
 
+#include "core/measured/replay_work.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -10,17 +12,14 @@
 namespace fusescope {
 namespace {
 
-constexpr std::int64_t kNoLaunch = std::numeric_limits<std::int64_t>::min();
+constexpr std::ptrdiff_t kMostBack = 4096; // rows that are looked at for a wait: it is for one of the last
 
-struct Row { // a piece of GPU work
-    SliceId slice;
-    std::int64_t begin = 0, end = 0;
-    std::int64_t launch = kNoLaunch; // begin of the call
-    std::size_t rank = 0;            // of the launch, among all; 0: none
-    bool removed = false, first = false;
-    double length = 0;     // of a removed one: what its fused form takes here (0 but for the first)
-    std::int64_t gap = 0;  // that goes before it
-    std::size_t place = 0; // of the first one
+struct Lane {                            // a device
+    std::int64_t shift = 0, covered = 0; // how much earlier it is; until when it was busy
+    std::vector<std::size_t> ran;
+    std::size_t met = kNoRow;   // the last row that met others
+    std::int64_t met_begin = 0; // when that begins now; of a collective: when it has all
+    TimeMap map;
 };
 
 struct CpuEvent { // the launching thread is ahead from `end` on
@@ -38,20 +37,8 @@ public:
         const bool whole = step >= trace_.steps.size();
         cpu_begin_ = whole ? trace_.begin : trace_.steps[step].begin;
         cpu_end_ = whole ? trace_.end : trace_.steps[step].end;
-        for (std::size_t k = 0; k < trace_.kernels.size(); ++k)
-            addRow(trace_.kernels.slice[k], k < a_.link.kernels.size() ? a_.link.kernels[k].launch : SliceId());
-        for (std::size_t c = 0; c < trace_.copies.size(); ++c)
-            addRow(trace_.copies.slice[c], c < a_.link.copies.size() ? a_.link.copies[c].launch : SliceId());
-        const auto earlier = [](const Row& x, const Row& y) {
-            return x.begin != y.begin ? x.begin < y.begin : x.slice < y.slice;
-        };
-        std::sort(rows_.begin(), rows_.end(), earlier);
-        std::vector<std::size_t> launched;
-        for (std::size_t i = 0; i < rows_.size(); ++i)
-            if (rows_[i].launch != kNoLaunch) launched.push_back(i);
-        std::stable_sort(launched.begin(), launched.end(),
-                         [&](std::size_t x, std::size_t y) { return rows_[x].launch < rows_[y].launch; });
-        for (std::size_t rank = 0; rank < launched.size(); ++rank) rows_[launched[rank]].rank = rank + 1;
+        work_ = gpuWork(a_, out_.begin, out_.recorded_end);
+        lanes_.resize(work_.devices.size());
     }
 
     // Puts a change in; false when it shares a kernel with an earlier one, or saves nothing.
@@ -63,9 +50,10 @@ public:
         for (const std::size_t d : {0U, 1U}) {
             if (change.fused[d] < 0) continue;
             for (const KernelId k : d == 0 ? instance.forward : instance.backward) {
-                const std::size_t at = rowOf(k);
-                if (at == rows_.size() || rows_[at].removed) return false;
+                const std::size_t at = rowOf(a_, work_, k);
+                if (at == kNoRow || work_.rows[at].removed) return false;
                 rows[d].push_back(at);
+                if (work_.rows[at].device != work_.rows[rows[d].front()].device) return false; // no one kernel does it
             }
         }
         if (rows[0].empty() && rows[1].empty()) return false;
@@ -74,7 +62,7 @@ public:
         double kernels = 0, fused = 0;
         std::array<double, 2> time{};
         for (const std::size_t d : {0U, 1U}) {
-            for (const std::size_t row : rows[d]) time[d] += span(rows_[row]);
+            for (const std::size_t row : rows[d]) time[d] += span(work_.rows[row]);
             if (!rows[d].empty()) fused += change.fused[d];
             kernels += time[d];
         }
@@ -84,10 +72,9 @@ public:
             count += rows[d].size();
             for (std::size_t i = 1; i < rows[d].size() && rest > 0; ++i) {
                 const std::size_t row = rows[d][i];
-                const auto gap = static_cast<std::int64_t>(
-                    std::min(rest, static_cast<double>(rows_[row].begin - rows_[row - 1].end)));
+                const auto gap = static_cast<std::int64_t>(std::min(rest, static_cast<double>(work_.rows[row].idle)));
                 if (gap <= 0) continue;
-                rows_[row].gap = gap;
+                work_.rows[row].gap = gap;
                 rest -= static_cast<double>(gap);
             }
         }
@@ -108,14 +95,16 @@ public:
         addWaits();
         std::sort(events_.begin(), events_.end(), [](const CpuEvent& x, const CpuEvent& y) { return x.end < y.end; });
         latency_ = std::numeric_limits<std::int64_t>::max();
-        for (const Row& row : rows_)
+        for (const GpuRow& row : work_.rows)
             if (row.launch != kNoLaunch) latency_ = std::min(latency_, row.begin - row.launch);
         cpu_.push_back({cpu_begin_, 0});
         out_.cpu.add(cpu_begin_, cpu_begin_);
-        out_.gpu.add(out_.begin, out_.begin);
-        covered_ = out_.begin;
-        for (std::size_t i = 0; i < rows_.size(); ++i) {
-            cpuUntil(rows_[i].begin, i);
+        for (Lane& lane : lanes_) {
+            lane.map.add(out_.begin, out_.begin);
+            lane.covered = out_.begin;
+        }
+        for (std::size_t i = 0; i < work_.rows.size(); ++i) {
+            cpuUntil(work_.rows[i].begin);
             gpuRow(i);
         }
         finish();
@@ -126,37 +115,14 @@ public:
     }
 
 private:
-    static double span(const Row& row) { return static_cast<double>(row.end - row.begin); }
-
-    void addRow(SliceId slice, SliceId launch) {
-        if (a_.step >= 0 && trace_.slices.step[slice.index()] != a_.step) return;
-        Row row;
-        row.slice = slice;
-        row.begin = trace_.slices.ts[slice.index()];
-        row.end = trace_.endOf(slice);
-        // Untimed work has no place; neither has what lies outside of its step, or in a time that none can have.
-        if (row.begin < out_.begin || row.end > out_.recorded_end || row.end < row.begin) return;
-        if (launch.valid() && launch.index() < trace_.slices.size() && trace_.slices.ts[launch.index()] <= row.begin)
-            row.launch = trace_.slices.ts[launch.index()];
-        rows_.push_back(row);
-    }
-
-    std::size_t rowOf(KernelId kernel) const {
-        if (kernel.index() >= trace_.kernels.size()) return rows_.size();
-        const SliceId slice = trace_.kernels.slice[kernel.index()];
-        const std::int64_t begin = trace_.slices.ts[slice.index()];
-        auto at = std::lower_bound(rows_.begin(), rows_.end(), begin,
-                                   [](const Row& row, std::int64_t t) { return row.begin < t; });
-        while (at != rows_.end() && at->begin == begin && at->slice != slice) ++at;
-        return at != rows_.end() && at->slice == slice ? static_cast<std::size_t>(at - rows_.begin()) : rows_.size();
-    }
+    static double span(const GpuRow& row) { return static_cast<double>(row.end - row.begin); }
 
     void put(const FusedChange& change, bool backward, const std::vector<std::size_t>& rows, double length) {
         for (const std::size_t row : rows) {
-            rows_[row].removed = true;
-            out_.removed.push_back(rows_[row].slice);
+            work_.rows[row].removed = true;
+            out_.removed.push_back(work_.rows[row].slice);
         }
-        Row& first = rows_[rows.front()];
+        GpuRow& first = work_.rows[rows.front()];
         first.first = true;
         first.length = length;
         first.place = out_.places.size();
@@ -166,7 +132,7 @@ private:
         place.track = trace_.slices.track[first.slice.index()];
         place.fused_ns = change.fused[backward ? 1U : 0U];
         place.recorded_begin = first.begin;
-        place.recorded_end = rows_[rows.back()].end;
+        place.recorded_end = work_.rows[rows.back()].end;
         out_.places.push_back(place);
     }
 
@@ -175,12 +141,12 @@ private:
         std::int64_t begin = std::numeric_limits<std::int64_t>::max(), end = kNoLaunch;
         double between = 0; // from one launch of the region to its next, nothing else launched on the way
         for (std::size_t i = 0; i < rows.size(); ++i) {
-            const Row& row = rows_[rows[i]];
+            const GpuRow& row = work_.rows[rows[i]];
             if (row.launch == kNoLaunch) continue;
             begin = std::min(begin, row.launch);
             end = std::max(end, row.launch);
-            if (i > 0 && row.rank == rows_[rows[i - 1]].rank + 1)
-                between += static_cast<double>(row.launch - rows_[rows[i - 1]].launch);
+            if (i > 0 && row.rank == work_.rows[rows[i - 1]].rank + 1)
+                between += static_cast<double>(row.launch - work_.rows[rows[i - 1]].launch);
         }
         by = std::max(by, between);
         if (by > 0 && end > begin) events_.push_back({begin, end, by, false});
@@ -204,20 +170,31 @@ private:
         return after == cpu_.begin() ? 0 : std::prev(after)->by;
     }
 
-    // rows: those before have run.
-    void cpuUntil(std::int64_t t, std::size_t rows) {
+    // What a wait is for: what was launched before and had ended by then, last on each device, latest of all.
+    [[nodiscard]] std::size_t workBefore(const CpuEvent& wait) const {
+        std::size_t last = kNoRow;
+        for (const Lane& lane : lanes_) {
+            const auto stop = lane.ran.rbegin() + std::min(kMostBack, lane.ran.rend() - lane.ran.rbegin());
+            const auto at = std::find_if(lane.ran.rbegin(), stop, [&](std::size_t i) {
+                return work_.rows[i].launch < wait.begin && work_.rows[i].end <= wait.end;
+            });
+            if (at != stop && (last == kNoRow || work_.rows[*at].end > work_.rows[last].end)) last = *at;
+        }
+        return last;
+    }
+
+    void cpuUntil(std::int64_t t) {
         for (; next_event_ < events_.size() && events_[next_event_].end <= t; ++next_event_) {
             const CpuEvent& event = events_[next_event_];
             const std::int64_t now = cpu_.back().by, begin = std::max(event.begin, cpu_.back().from);
             std::int64_t then = now;
             if (event.wait) {
-                std::size_t i = rows; // what it waits for: the last that was launched before and had ended by then
-                while (i > 0 && (rows_[i - 1].launch >= event.begin || rows_[i - 1].end > event.end)) --i;
-                if (i == 0) continue;
+                const std::size_t i = workBefore(event);
+                if (i == kNoRow) continue;
                 // It ends as long after that work as it did, but not before it begins.
-                const Row& work = rows_[i - 1];
+                const GpuRow& work = work_.rows[i];
                 const std::int64_t slack = work.end > event.begin ? 0 : event.end - work.end;
-                then = work.end > event.begin ? ends_[i - 1] : std::min(now, ends_[i - 1] + slack);
+                then = work.end > event.begin ? ends_[i] : std::min(now, ends_[i] + slack);
                 then = std::min(then, now + (event.end - begin));
             } else {
                 then = now + std::min(static_cast<std::int64_t>(event.saved), event.end - begin);
@@ -234,73 +211,111 @@ private:
         return begin - launch - latency_ + ahead(launch);
     }
 
-    void shiftTo(std::int64_t shift, std::int64_t begin) { // in the gap before `begin`
-        if (shift == shift_) return;
-        const std::int64_t from = std::min(covered_, begin);
-        out_.gpu.add(from, from - shift_);
-        shift_ = shift;
-        out_.gpu.add(begin, begin - shift_);
+    static void shiftTo(Lane& lane, std::int64_t shift, std::int64_t begin) { // in the gap before `begin`
+        if (shift == lane.shift) return;
+        const std::int64_t from = std::min(lane.covered, begin);
+        lane.map.add(from, from - lane.shift);
+        lane.shift = shift;
+        lane.map.add(begin, begin - lane.shift);
+    }
+
+    // The shift of a row's device before it. A device that idled until another one had copied to it, or had left a
+    // collective, waited for that.
+    [[nodiscard]] std::int64_t shiftBefore(const GpuRow& row) const {
+        const Lane& own = lanes_[row.device];
+        std::int64_t shift = own.shift;
+        for (const Lane& lane : lanes_) {
+            if (&lane == &own || lane.met == kNoRow) continue;
+            const std::int64_t done = work_.rows[lane.met].end;
+            if (done > own.covered && done <= row.begin)
+                shift = std::max(shift, std::min(ends_[lane.met], own.shift + done - own.covered));
+        }
+        return shift;
+    }
+
+    // No device leaves a collective before the last one has come to it.
+    void collective(std::size_t i) {
+        const std::int64_t begin = work_.rows[i].begin;
+        const auto meets = [&](const Lane& lane) {
+            return lane.met != kNoRow && work_.rows[lane.met].meets == Meets::All && work_.rows[lane.met].end > begin;
+        };
+        std::int64_t all = std::numeric_limits<std::int64_t>::min(); // are there
+        for (const Lane& lane : lanes_)
+            if (meets(lane)) all = std::max(all, lane.met_begin);
+        for (Lane& lane : lanes_) {
+            if (!meets(lane)) continue;
+            shiftTo(lane, std::min(lane.shift, begin - all), begin);
+            lane.met_begin = all;
+            if (lane.met < i) ends_[lane.met] = lane.shift;
+        }
     }
 
     void gpuRow(std::size_t i) {
-        const Row& row = rows_[i];
+        const GpuRow& row = work_.rows[i];
+        Lane& lane = lanes_[row.device];
         if (!row.removed || row.first)
-            shiftTo(std::min(shift_, allowed(row.begin, row.launch)), row.begin);
+            shiftTo(lane, std::min(shiftBefore(row), allowed(row.begin, row.launch)), row.begin);
         else if (row.gap > 0)
-            shiftTo(shift_ + std::min(row.gap, std::max<std::int64_t>(0, row.begin - covered_)), row.begin);
+            shiftTo(lane, lane.shift + std::min(row.gap, std::max<std::int64_t>(0, row.begin - lane.covered)),
+                    row.begin);
+        if (row.meets != Meets::Nobody) {
+            lane.met = i;
+            lane.met_begin = row.begin - lane.shift;
+            if (row.meets == Meets::All) collective(i);
+        }
         if (row.removed) {
             auto gone = static_cast<std::int64_t>(span(row) - row.length);
             std::int64_t from = row.begin, until = row.end;
-            if (gone > 0) { // only while nothing else runs
-                from = std::max(from, covered_);
-                for (std::size_t k = i + 1; k < rows_.size() && rows_[k].begin < row.end; ++k)
-                    if (!rows_[k].removed) {
-                        until = rows_[k].begin;
+            if (gone > 0) { // only while nothing else runs on the device
+                from = std::max(from, lane.covered);
+                for (std::size_t k = i + 1; k < work_.rows.size() && work_.rows[k].begin < row.end; ++k)
+                    if (!work_.rows[k].removed && work_.rows[k].device == row.device) {
+                        until = work_.rows[k].begin;
                         break;
                     }
                 gone = std::min(gone, std::max<std::int64_t>(0, until - from));
             }
-            if (row.first) out_.places[row.place].begin = row.begin - shift_;
+            if (row.first) out_.places[row.place].begin = row.begin - lane.shift;
             if (gone != 0) {
-                out_.gpu.add(from, from - shift_);
-                shift_ += gone;
-                out_.gpu.add(until, until - shift_);
+                lane.map.add(from, from - lane.shift);
+                lane.shift += gone;
+                lane.map.add(until, until - lane.shift);
             }
-            if (row.first) out_.places[row.place].end = row.end - shift_;
+            if (row.first) out_.places[row.place].end = row.end - lane.shift;
         }
-        covered_ = std::max(covered_, row.end);
-        ends_.push_back(shift_);
+        lane.covered = std::max(lane.covered, row.end);
+        lane.ran.push_back(i);
+        ends_.push_back(lane.shift);
     }
 
-    // The call that launched the work that begins then.
-    [[nodiscard]] std::int64_t launchAt(std::int64_t begin) const {
-        const auto of = [&](const std::vector<SliceId>& slices, const std::vector<WorkLink>& links) {
-            const auto at = std::lower_bound(slices.begin(), slices.end(), begin, [&](SliceId id, std::int64_t t) {
-                return trace_.slices.ts[id.index()] < t;
-            });
-            const auto row = static_cast<std::size_t>(at - slices.begin());
-            if (at == slices.end() || trace_.slices.ts[at->index()] != begin || row >= links.size()) return kNoLaunch;
-            const SliceId launch = links[row].launch;
-            return launch.valid() && launch.index() < trace_.slices.size() ? trace_.slices.ts[launch.index()]
-                                                                           : kNoLaunch;
-        };
-        return std::max(of(trace_.kernels.slice, a_.link.kernels), of(trace_.copies.slice, a_.link.copies));
-    }
-
-    // The step ends where the next one can begin: with its first launch, or when GPU and CPU are through.
+    // The step ends where the next one can begin: with its first launch, or when GPUs and CPU are through.
     void finish() {
-        cpuUntil(std::numeric_limits<std::int64_t>::max(), rows_.size());
+        cpuUntil(std::numeric_limits<std::int64_t>::max());
         const std::int64_t end = out_.recorded_end;
         const auto step = static_cast<std::size_t>(std::max<std::int16_t>(a_.step, 0));
-        std::int64_t last = covered_ - shift_;
-        if (step + 1 < a_.steps.size())
-            last = end - std::min(shift_, allowed(end, launchAt(end)));
-        else if (covered_ < end)
+        std::int64_t last = out_.begin, covered = out_.begin;
+        for (const Lane& lane : lanes_) {
+            last = std::max(last, lane.covered - lane.shift);
+            covered = std::max(covered, lane.covered);
+        }
+        if (step + 1 < a_.steps.size()) {
+            const NextWork next = workAt(a_, end);
+            const auto lane = static_cast<std::size_t>(
+                std::find(work_.devices.begin(), work_.devices.end(), next.device) - work_.devices.begin());
+            // On a device that has done nothing in the step it comes as long after all others as it did.
+            const std::int64_t shift = lane < lanes_.size() ? lanes_[lane].shift : covered - last;
+            last = std::max(last, end - std::min(shift, allowed(end, next.launch)));
+        } else if (covered < end) {
             last = std::max(last, std::min(end, cpu_end_) - cpu_.back().by);
+        }
         out_.end = std::clamp(last, out_.begin, end);
-        out_.gpu.add(covered_, covered_ - shift_);
-        out_.gpu.add(end, out_.end);
-        out_.gpu.add(end, end);
+        for (std::size_t i = 0; i < lanes_.size(); ++i) {
+            Lane& lane = lanes_[i];
+            lane.map.add(lane.covered, lane.covered - lane.shift);
+            lane.map.add(end, out_.end);
+            lane.map.add(end, end);
+            out_.gpus.push_back({work_.devices[i], std::move(lane.map)});
+        }
         out_.cpu.add(cpu_end_, cpu_end_ - cpu_.back().by);
         out_.cpu.add(cpu_end_, cpu_end_);
     }
@@ -313,12 +328,12 @@ private:
     const TraceStore& trace_;
     TimelineAfter out_;
     std::int64_t cpu_begin_ = 0, cpu_end_ = 0, latency_ = 0;
-    std::vector<Row> rows_;
+    GpuWork work_;
+    std::vector<Lane> lanes_;
     std::vector<std::int64_t> ends_; // of rows that have run: how much earlier they end
     std::vector<CpuEvent> events_;
     std::size_t next_event_ = 0;
     std::vector<Ahead> cpu_;
-    std::int64_t shift_ = 0, covered_ = 0; // how much earlier the GPU is; until when it was busy
 };
 
 } // namespace

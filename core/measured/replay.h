@@ -7,6 +7,9 @@
 // do meanwhile. The CPU no longer does what it did from one of the region's launches to the next; where a
 // region waits for its launches (Instance::idle_ns) it is through earlier by what the region saves at least, since that
 // is what was measured. Waiting for the GPU (cuda*Synchronize) ends as much earlier as the work that is waited for.
+// Devices move each for itself. One that idled until another one had copied to it, or had left a collective, moves with
+// that, and none leaves a collective before the last one has come to it. A device that waits inside a collective has no
+// more of it when the others come earlier: what they save there is no promise.
 // Launches are as recorded, with what the profiler costs: a step that is held by them here may do better without it.
 #pragma once
 

@@ -8,8 +8,8 @@ namespace fusescope {
 double matmulRate(const Analysis& analysis, const FuseResult& result) {
     if (!result.on_gpu) return 0;
     DeviceSpec ran;
+    if (const DeviceSpec* known = presetByName(result.device)) ran = *known;
     ran.name = result.device;
-    if (const Result<DeviceSpec> known = deviceByName(result.device)) ran = *known;
     if (analysis.device.source != DeviceSource::Assumed && sameDevice(analysis.device, ran))
         return analysis.device.matmul_bf16;
     return ran.matmul_bf16;

@@ -3,9 +3,11 @@
 
 #include "core/graph/graph_builder.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <initializer_list>
 
 namespace fusescope::region {
 namespace {
@@ -137,6 +139,25 @@ private:
 
 using Tensor = Maker::Tensor;
 
+// A trace may record any sizes; products of these must not leave 64 bits.
+bool fitsIntoMemory(const Geometry& s) {
+    constexpr double kMostElements = 1e15;
+    const auto fits = [](std::initializer_list<double> sizes) {
+        double product = 1;
+        for (const double size : sizes) {
+            if (!(size >= 0 && size <= kMostElements)) return false;
+            product *= std::max(1.0, size);
+        }
+        return product <= kMostElements;
+    };
+    double elements = 1;
+    for (const std::int64_t size : s.sizes) elements *= std::max(1.0, static_cast<double>(size));
+    const double heads = std::max(s.heads, s.kv_heads), tokens = std::max(s.q_len, s.kv_len);
+    return fits({s.rows, s.width}) && fits({s.rows, s.hidden}) && fits({s.width, s.hidden}) &&
+           fits({s.kv_width, s.hidden}) && fits({elements}) && fits({s.batch, heads, tokens, s.head_dim}) &&
+           fits({s.batch, heads, s.q_len, s.kv_len});
+}
+
 std::int64_t whole(double number) { return static_cast<std::int64_t>(number); }
 
 Tensor norm(Maker& m, const Tensor& x, const Tensor& weight, double eps) {
@@ -245,6 +266,8 @@ Result<CatalogueForm> catalogueForm(Pattern pattern, const Geometry& s, bool fus
     if (!s.known()) return unknown("none: the trace was recorded without record_shapes");
     if (heads && (s.batch < 1 || s.heads < 1 || s.q_len < 1 || s.head_dim < 1))
         return unknown("not all of batch, heads, tokens and head size");
+    if (!fitsIntoMemory(s))
+        return Error{ErrorCode::Limit, "a region that fits into memory", "sizes of a larger one", "catalogue"};
     Maker m(s.dtype);
     Sizes sizes = s.sizes.empty() ? Sizes{whole(s.rows), whole(s.width)} : s.sizes;
     const std::int64_t width = whole(s.width);

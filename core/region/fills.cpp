@@ -39,6 +39,23 @@ bool isContiguous(const TensorMeta& meta) {
     return true;
 }
 
+// Two rows of places with each other, or what lies on one side of a diagonal. Equal ones do not tell: whether two
+// places are of one packed sequence is asked where there is but one.
+bool comparesPlaces(const GraphFlow& graph, NodeId node) {
+    const std::string_view op = graph.ops().op(node);
+    if (op == "aten::tril" || op == "aten::triu") return true;
+    const bool compares = op == "aten::le" || op == "aten::ge" || op == "aten::lt" || op == "aten::gt";
+    return compares && graph.in(node, 0).valid() && graph.in(node, 1).valid();
+}
+
+// Chunks of places, or a triangle whose side is not the diagonal.
+bool isOtherMask(const GraphFlow& graph, NodeId node) {
+    const std::string_view op = graph.ops().op(node);
+    if (op == "aten::floor_divide") return true;
+    if (op != "aten::tril" && op != "aten::triu") return false;
+    return graph.scalar(node, "diagonal").value_or(0) != (op == "aten::tril" ? 0 : 1); // kept below, cut above
+}
+
 } // namespace
 
 Fills::Fills(const GraphFlow& graph) : graph_(graph), gradient_(graph.ops().values.size(), false) {
@@ -69,7 +86,7 @@ Fills::Fills(const GraphFlow& graph) : graph_(graph), gradient_(graph.ops().valu
 
 bool Fills::isCausalMask(ValueId value) const {
     const OpGraph& ops = graph_.ops();
-    bool compares = false;
+    int compared = 0; // a second comparison makes another mask of it: a window
     std::vector<ValueId> open{value};
     std::vector<bool> seen(ops.values.size(), false);
     for (std::size_t steps = 0; !open.empty(); ++steps) {
@@ -82,13 +99,12 @@ bool Fills::isCausalMask(ValueId value) const {
         if (kind == ValueKind::Input || kind == ValueKind::Parameter || kind == ValueKind::Buffer) return false;
         const NodeId node = graph_.producer(v);
         if (!node.valid()) continue;
-        const std::string_view op = ops.op(node);
-        compares = compares || op == "aten::le" || op == "aten::ge" || op == "aten::lt" || op == "aten::gt" ||
-                   op == "aten::tril" || op == "aten::triu";
+        if (isOtherMask(graph_, node)) return false;
+        compared += comparesPlaces(graph_, node) ? 1 : 0;
         for (const GraphArg& arg : ops.argsOf(node))
             for (const ValueId operand : ops.valuesOf(arg)) open.push_back(operand);
     }
-    return compares;
+    return compared == 1;
 }
 
 // Added to the scores before their softmax, or the mask of a fused attention.

@@ -16,7 +16,7 @@ public:
     [[nodiscard]] bool wantsGradient(ValueId value) const { return value.valid() && gradient_[value.index()]; }
     // Whether the model has parameters that are trained.
     [[nodiscard]] bool trains() const { return trains_; }
-    // A mask made of positions alone ("key <= query"): the same for all data.
+    // A mask made of positions alone ("key <= query"), the same for all data. Not one of a window or of chunks.
     [[nodiscard]] bool isCausalMask(ValueId value) const;
     // Errors: sizes known only when the model runs, no type.
     [[nodiscard]] Result<RegionInput> inputOf(ValueId value, const Subgraph& part) const;

@@ -136,7 +136,7 @@ private:
             const std::string at = where + ".steps[" + std::to_string(s) + "]";
             const std::size_t colons = step.op.find("::");
             const std::string_view op = step.op;
-            const bool known = op.substr(0, std::min(colons, op.size())) == "aten" || op.substr(0, 11) == "fusescope::";
+            const bool known = op.substr(0, 6) == "aten::" || op.substr(0, 11) == "fusescope::";
             if (!known || !isName(op.substr(colons + 2)) || (!step.overload.empty() && !isName(step.overload)) ||
                 step.op.size() + step.overload.size() > kMaxRegionName)
                 return wrong("an operator as aten::mul or fusescope::rms_norm", "'" + step.op.substr(0, 60) + "'", at);

@@ -24,7 +24,7 @@ DeviceSpec specOf(const RunnerHello& hello, const std::optional<CalibrateResult>
     }
     DeviceSpec spec;
     if (!hello.gpus.empty())
-        if (const auto preset = deviceByName(gpuName(hello))) spec = *preset;
+        if (const DeviceSpec* preset = presetByName(gpuName(hello))) spec = *preset;
     spec.name = gpuName(hello);
     return spec;
 }

@@ -86,19 +86,20 @@ void timelineAfterFusing(benchmark::State& state) {
     const Analysis& analysis = synthetic(static_cast<std::size_t>(state.range(0)));
     const TraceStore& trace = *analysis.trace;
     TimelineAfter after;
+    TimeMap& gpu = after.gpus.emplace_back(DeviceTimes{0, {}}).map;
     std::int64_t shift = 0;
     for (std::size_t k = 0; k < trace.kernels.size(); k += 100) {
         const SliceId slice = trace.kernels.slice[k];
         const std::int64_t begin = trace.slices.ts[slice.index()], end = trace.endOf(slice);
-        after.gpu.add(begin, begin - shift);
+        gpu.add(begin, begin - shift);
         shift += (end - begin) / 2;
-        after.gpu.add(end, end - shift);
+        gpu.add(end, end - shift);
         after.removed.push_back(slice);
     }
     after.begin = trace.begin;
     after.recorded_end = trace.end;
     after.end = trace.end - shift;
-    state.counters["knots"] = static_cast<double>(after.gpu.knots().size());
+    state.counters["knots"] = static_cast<double>(gpu.knots().size());
     frames(state, analysis, {}, &after);
 }
 

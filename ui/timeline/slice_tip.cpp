@@ -13,7 +13,10 @@
 #include <QStringList>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace fusescope {
 namespace {
@@ -137,32 +140,40 @@ RangeFacts factsOfRange(const Analysis& a, std::int64_t t0, std::int64_t t1, con
     if (!a.trace) return facts;
     const TraceStore& trace = *a.trace;
     constexpr std::ptrdiff_t kBack = 64; // work that began before the range: streams hold only few at a time
-    const std::int64_t recorded = after == nullptr ? t0 : after->gpu.back(t0);
+    std::int64_t first = t0, last = t1;  // recorded times behind the range, on whichever device they reach furthest
+    if (after != nullptr)
+        for (const DeviceTimes& gpu : after->gpus) {
+            first = std::min(first, gpu.map.back(t0));
+            last = std::max(last, gpu.map.back(t1));
+        }
     const auto from = [&](const std::vector<SliceId>& rows) {
-        const auto first = std::lower_bound(rows.begin(), rows.end(), recorded, [&](SliceId id, std::int64_t t) {
-            return trace.slices.ts[id.index()] < t;
-        });
-        return first - std::min(kBack, first - rows.begin());
+        const auto at = std::lower_bound(rows.begin(), rows.end(), first,
+                                         [&](SliceId id, std::int64_t t) { return trace.slices.ts[id.index()] < t; });
+        return at - std::min(kBack, at - rows.begin());
     };
     auto kernel = from(trace.kernels.slice), copy = from(trace.copies.slice);
-    std::int64_t reached = t0;
+    std::vector<std::pair<std::int64_t, std::int64_t>> busy;
     while (true) {
         const bool has_kernel = kernel != trace.kernels.slice.end(), has_copy = copy != trace.copies.slice.end();
         if (!has_kernel && !has_copy) break;
         const bool take_kernel =
             has_kernel && (!has_copy || trace.slices.ts[kernel->index()] <= trace.slices.ts[copy->index()]);
         const SliceId slice = take_kernel ? *kernel++ : *copy++;
+        if (trace.slices.ts[slice.index()] >= last) break;
         const auto [begin, end] = shownSpan(a, after, slice);
+        if (begin >= t1 || end <= t0) continue;
         if (after != nullptr) { // a fused kernel counts once, where it is
             const FusedPlace* place = after->placeOf(a, slice);
             if (place != nullptr && place->recorded_begin != trace.slices.ts[slice.index()]) continue;
         }
-        if (begin >= t1) break;
-        if (end <= t0) continue;
         if (take_kernel) ++facts.kernels;
-        const std::int64_t b = std::max(begin, reached), e = std::min(end, t1);
-        if (e > b) facts.busy_ns += static_cast<double>(e - b);
-        reached = std::max(reached, e);
+        busy.emplace_back(std::max(begin, t0), std::min(end, t1));
+    }
+    if (!std::is_sorted(busy.begin(), busy.end())) std::sort(busy.begin(), busy.end()); // several devices
+    std::int64_t reached = t0;
+    for (const auto& [begin, end] : busy) {
+        if (end > reached) facts.busy_ns += static_cast<double>(end - std::max(begin, reached));
+        reached = std::max(reached, end);
     }
     return facts;
 }

@@ -26,6 +26,8 @@ TEST(Format, RoundingCarriesIntoTheNextUnit) {
     EXPECT_EQ(formatDuration(999'400), "999 µs");
     EXPECT_EQ(formatSignificant(9.999), "10.0");
     EXPECT_EQ(formatSignificant(0.0999999), "0.100");
+    EXPECT_EQ(formatSignificant(-999.6), "-1000");
+    EXPECT_EQ(formatSignificant(1e-6, 12), "0.00000100000000000");
 }
 
 TEST(Format, NegativeAndNotFinite) {
@@ -56,6 +58,14 @@ TEST(Format, Counts) {
     EXPECT_EQ(formatCount(-1000), "-1,000");
     EXPECT_EQ(formatCountShort(1.630556672e9), "1.63 B");
     EXPECT_EQ(formatCountShort(12), "12.0");
+}
+
+// A session file may hold any number: "stod" threw at those below the smallest normal one.
+TEST(Format, NumbersThatNothingMeasures) {
+    EXPECT_EQ(formatSignificant(5e-324), "4.94e-324");
+    EXPECT_EQ(formatSignificant(-1.234e-300), "-1.23e-300");
+    EXPECT_EQ(formatSignificant(1e300), "1.00e+300");
+    EXPECT_EQ(formatDuration(1e-310), "1.00e-310 ns");
 }
 
 } // namespace

@@ -42,11 +42,12 @@ struct Scene {
         after.recorded_end = view.t1;
         after.end = view.t1 - saved;
         after.measured_ns = static_cast<double>(saved);
-        after.gpu.add(view.t0, view.t0);
-        after.gpu.add(begin, begin);
-        after.gpu.add(end, begin + fused);
-        after.gpu.add(view.t1, after.end);
-        after.gpu.add(view.t1, view.t1);
+        TimeMap& gpu = after.gpus.emplace_back(DeviceTimes{device(), {}}).map;
+        gpu.add(view.t0, view.t0);
+        gpu.add(begin, begin);
+        gpu.add(end, begin + fused);
+        gpu.add(view.t1, after.end);
+        gpu.add(view.t1, view.t1);
         FusedPlace place;
         place.instance = 1;
         place.track = trace.slices.track[first.index()];
@@ -56,6 +57,9 @@ struct Scene {
         place.recorded_begin = begin;
         place.recorded_end = end;
         after.places = {place};
+    }
+    [[nodiscard]] std::int32_t device() const {
+        return analysis->trace->tracks[analysis->trace->slices.track[first.index()].index()].device;
     }
     [[nodiscard]] DrawList draw(const SelectionSets& selection = {}) const {
         return drawTimeline(*analysis, layout, view, selection, {}, &after);
@@ -164,10 +168,11 @@ TEST(TimelineAfter, AFoldedRunLeavesTheFusedBoxFree) {
     s.after.begin = s.view.t0;
     s.after.recorded_end = s.view.t1;
     s.after.end = s.view.t1 + more;
-    s.after.gpu.add(s.view.t0, s.view.t0);
-    s.after.gpu.add(begin, begin);
-    s.after.gpu.add(end, begin + kFused);
-    s.after.gpu.add(s.view.t1, s.after.end);
+    TimeMap& gpu = s.after.gpus.emplace_back(DeviceTimes{s.device(), {}}).map;
+    gpu.add(s.view.t0, s.view.t0);
+    gpu.add(begin, begin);
+    gpu.add(end, begin + kFused);
+    gpu.add(s.view.t1, s.after.end);
     FusedPlace place;
     place.finding = static_cast<std::uint32_t>(norm - s.analysis->findings.begin());
     place.instance = 1;

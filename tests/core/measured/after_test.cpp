@@ -105,13 +105,13 @@ TEST(After, LaterWorkMovesUpByWhatIsSaved) {
     EXPECT_DOUBLE_EQ(after->measured_ns, 30 * kUs);
     EXPECT_DOUBLE_EQ(after->savedNs(), 30 * kUs);
     EXPECT_EQ(after->end, (1000 + 170) * kUs);
-    EXPECT_DOUBLE_EQ(at(after->gpu, 100), 100);
-    EXPECT_DOUBLE_EQ(at(after->gpu, 120), 120);
-    EXPECT_DOUBLE_EQ(at(after->gpu, 150), 140); // 20 instead of 30
-    EXPECT_DOUBLE_EQ(at(after->gpu, 171), 141); // nothing instead of 20
-    EXPECT_DOUBLE_EQ(at(after->gpu, 172), 142);
-    EXPECT_DOUBLE_EQ(static_cast<double>(after->gpu.endAt(1200 * kUs)), 1170 * kUs);
-    EXPECT_DOUBLE_EQ(at(after->gpu, 200), 200); // the next step stays
+    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 100), 100);
+    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 120), 120);
+    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 150), 140); // 20 instead of 30
+    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 171), 141); // nothing instead of 20
+    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 172), 142);
+    EXPECT_DOUBLE_EQ(static_cast<double>(after->gpus[0].map.endAt(1200 * kUs)), 1170 * kUs);
+    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 200), 200); // the next step stays
     EXPECT_DOUBLE_EQ(at(after->cpu, 16), 14);   // one launch instead of two, 2 apart
     ASSERT_EQ(after->places.size(), 1u);
     EXPECT_EQ(after->places[0].begin, 1120 * kUs);
@@ -136,8 +136,8 @@ TEST(After, NothingStartsBeforeItsLaunch) {
     const Analysis& a = toy.finish(220, {1, 2});
     const auto after = timelineAfter(a, measured(a, 50, 20), {});
     ASSERT_TRUE(after);
-    EXPECT_DOUBLE_EQ(at(after->gpu, 170), 158);
-    EXPECT_DOUBLE_EQ(at(after->gpu, 200), 188);
+    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 170), 158);
+    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 200), 188);
     EXPECT_DOUBLE_EQ(after->savedNs(), 12 * kUs);
     EXPECT_EQ(afterHeldText(*after).substr(0, 12), "12.0 µs of "); // of the measured 30
 }
@@ -153,7 +153,7 @@ TEST(After, LaunchesThatGoMakeRoomForLaterOnes) {
     ASSERT_TRUE(after);
     EXPECT_DOUBLE_EQ(at(after->cpu, 100), 100);
     EXPECT_DOUBLE_EQ(at(after->cpu, 155), 145); // 10 between the region's launches
-    EXPECT_DOUBLE_EQ(at(after->gpu, 170), 150); // 145 + 5
+    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 170), 150); // 145 + 5
 }
 
 TEST(After, OtherLaunchesBetweenStay) {
@@ -167,7 +167,7 @@ TEST(After, OtherLaunchesBetweenStay) {
     const auto after = timelineAfter(a, measured(a, 45, 20), {});
     ASSERT_TRUE(after);
     EXPECT_DOUBLE_EQ(at(after->cpu, 160), 160);
-    EXPECT_DOUBLE_EQ(at(after->gpu, 170), 165);
+    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 170), 165);
 }
 
 TEST(After, WhereARegionWaitsForLaunchesTheyMoveToo) {
@@ -180,10 +180,10 @@ TEST(After, WhereARegionWaitsForLaunchesTheyMoveToo) {
     const Analysis& a = toy.finish(200, {1, 2}, 20);
     const auto after = timelineAfter(a, measured(a, 60, 12), {});
     ASSERT_TRUE(after);
-    EXPECT_DOUBLE_EQ(at(after->gpu, 130), 130);
+    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 130), 130);
     EXPECT_EQ(after->places[0].end, 1142 * kUs); // 130 + 12
     EXPECT_DOUBLE_EQ(at(after->cpu, 185), 155);  // 30 between its launches
-    EXPECT_DOUBLE_EQ(at(after->gpu, 190), 162);
+    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 190), 162);
     EXPECT_DOUBLE_EQ(after->savedNs(), 28 * kUs);
 }
 
@@ -199,7 +199,7 @@ TEST(After, AWaitForTheGpuEndsEarlier) {
     ASSERT_TRUE(after);
     EXPECT_DOUBLE_EQ(at(after->cpu, 172), 142);
     EXPECT_DOUBLE_EQ(at(after->cpu, 180), 150);
-    EXPECT_DOUBLE_EQ(at(after->gpu, 190), 160);
+    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 190), 160);
     EXPECT_DOUBLE_EQ(after->savedNs(), 30 * kUs);
 }
 
@@ -214,9 +214,9 @@ TEST(After, AFusedKernelLongerThanTheFirstPushes) {
     // 60 unfused, 25 fused: 35 saved. The first takes 25 instead of 5.
     const auto after = timelineAfter(a, measured(a, 60, 25), {});
     ASSERT_TRUE(after);
-    EXPECT_DOUBLE_EQ(at(after->gpu, 125), 145);
-    EXPECT_DOUBLE_EQ(at(after->gpu, 145), 165);
-    EXPECT_DOUBLE_EQ(at(after->gpu, 200), 165);
+    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 125), 145);
+    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 145), 165);
+    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 200), 165);
     EXPECT_DOUBLE_EQ(after->savedNs(), 35 * kUs);
 }
 
@@ -238,7 +238,7 @@ TEST(After, OtherStreamsKeepTheirLength) {
     const Analysis& a = toy.finish(210, {1, 2});
     const auto after = timelineAfter(a, measured(a, 80, 20), {});
     ASSERT_TRUE(after);
-    EXPECT_DOUBLE_EQ(at(after->gpu, 200) - at(after->gpu, 160), 40);
+    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 200) - at(after->gpus[0].map, 160), 40);
     EXPECT_DOUBLE_EQ(after->savedNs(), 20 * kUs); // 10 of the first, 10 of the second
 }
 
