@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/kept_results.h"
 
+#include "core/measured/merge.h"
 #include "ui/base/paint.h"
 
 #include <QCoreApplication>
@@ -9,17 +10,31 @@
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
+#include <QLockFile>
 
 #include <cstdio>
+#include <utility>
 
 namespace fusescope {
 namespace {
 constexpr int kMostFiles = 50;
+constexpr int kLockMs = 30, kStaleMs = 10'000; // a window holds it for a few milliseconds
 
 void removeOldest(const QDir& folder) {
     const QFileInfoList files =
         folder.entryInfoList({QStringLiteral("*.fusescope"), QStringLiteral("*.part")}, QDir::Files, QDir::Time);
     for (qsizetype i = kMostFiles; i < files.size(); ++i) QFile::remove(files[i].filePath());
+}
+
+// Not QSaveFile: it waits for the disk, and this runs between two frames. A rename is enough for a program's end.
+bool writeInOneStep(const QString& path, const QByteArray& json) {
+    const QString part = path + QStringLiteral(".%1.part").arg(QCoreApplication::applicationPid());
+    QFile file(part);
+    bool kept = file.open(QIODevice::WriteOnly) && file.write(json) == json.size() && file.flush();
+    file.close();
+    kept = kept && std::rename(QFile::encodeName(part).constData(), QFile::encodeName(path).constData()) == 0;
+    if (!kept) QFile::remove(part);
+    return kept;
 }
 } // namespace
 
@@ -37,24 +52,25 @@ QString keptResultsPath(const QString& folder, const std::vector<std::string>& f
            QStringLiteral(".fusescope");
 }
 
-bool keepResults(const QString& path, const SessionFile& session) {
-    if (session.measured.empty()) return !QFile::exists(path) || QFile::remove(path);
+Kept keepResults(const QString& path, const SessionFile& session, MeasuredFile& known) {
     const QDir folder = QFileInfo(path).dir();
-    if (!folder.mkpath(QStringLiteral("."))) return false;
-    // Not QSaveFile: it waits for the disk, and this runs between two frames. A rename is enough for a program's end.
-    // Another window may write of the same files at the same time.
-    const QString part = path + QStringLiteral(".%1.part").arg(QCoreApplication::applicationPid());
-    const QByteArray json = sessionJson(session);
-    QFile file(part);
-    bool kept = file.open(QIODevice::WriteOnly) && file.write(json) == json.size() && file.flush();
-    file.close();
-    kept = kept && std::rename(QFile::encodeName(part).constData(), QFile::encodeName(path).constData()) == 0;
-    if (!kept) {
-        QFile::remove(part);
-        return false;
-    }
+    if (session.measured.empty() && !QFile::exists(path)) return Kept::Yes;
+    if (!folder.mkpath(QStringLiteral("."))) return Kept::No;
+    QLockFile lock(path + QStringLiteral(".lock"));
+    lock.setStaleLockTime(kStaleMs);
+    if (!lock.tryLock(kLockMs)) return lock.error() == QLockFile::LockFailedError ? Kept::Busy : Kept::No;
+    MeasuredFile own{session.measured, session.regions}, there;
+    if (std::optional<SessionFile> kept = keptResults(path))
+        there = {std::move(kept->measured), std::move(kept->regions)};
+    SessionFile all = session;
+    MeasuredFile both = merged(std::move(there), own, known);
+    all.measured = std::move(both.set);
+    all.regions = std::move(both.regions);
+    if (all.measured.empty() ? QFile::exists(path) && !QFile::remove(path) : !writeInOneStep(path, sessionJson(all)))
+        return Kept::No;
+    known = std::move(own);
     removeOldest(folder);
-    return true;
+    return Kept::Yes;
 }
 
 std::optional<SessionFile> keptResults(const QString& path) {

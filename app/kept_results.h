@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Measured results outlive the window, whatever ends it: of each set of inputs a session in the user's data folder,
-// written when a result lands, so that what was on the screen is there again.
+// written when a result lands, so that what was on the screen is there again. Windows on the same inputs share it.
 #pragma once
 
 #include "app/session_file.h"
+#include "core/measured/measured_json.h"
 
 #include <QString>
 
@@ -15,9 +16,12 @@ namespace fusescope {
 
 // The file of these inputs as they are now: another content has another one. Errors: none, "" without inputs.
 [[nodiscard]] QString keptResultsPath(const QString& folder, const std::vector<std::string>& files);
-// Takes the place of an earlier one in one step; without results the file goes. Of many files the oldest go. False: it
-// could not be written.
-bool keepResults(const QString& path, const SessionFile& session);
+enum class Kept { Yes, Busy, No };
+// Takes the place of an earlier file in one step, with what other windows have put there (core/measured/merge.h);
+// known: what this window last read or wrote of it, and then the session's. Without results the file goes. Of many
+// files the oldest go. Busy: another window is writing it for longer than a moment, so nothing was written: try again.
+// No: it cannot be written.
+[[nodiscard]] Kept keepResults(const QString& path, const SessionFile& session, MeasuredFile& known);
 // Nothing where there is no such file, or none that can be read.
 [[nodiscard]] std::optional<SessionFile> keptResults(const QString& path);
 

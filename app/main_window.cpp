@@ -251,6 +251,7 @@ void MainWindow::resizeEvent(QResizeEvent* event) {
 
 void MainWindow::closeEvent(QCloseEvent* event) {
     if (remember_) settings::setWindow(saveGeometry(), saveState());
+    if (keep_again_.isActive()) keepMeasured();
     event->accept();
 }
 

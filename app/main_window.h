@@ -4,6 +4,7 @@
 
 #include "app/settings.h"
 #include "core/analysis/analysis.h"
+#include "core/measured/measured_json.h"
 
 #include <QMainWindow>
 #include <QStringList>
@@ -134,8 +135,9 @@ private:
     std::unique_ptr<SessionFile> pending_session_; // while its inputs are read
     bool reading_session_ = false;
     int openings_ = 0; // of files and sessions: what was read for an earlier one is not wanted any more
-    QTimer keep_soon_;
+    QTimer keep_soon_, keep_again_;
     QString kept_folder_, kept_path_; // the latter of the inputs that are shown
+    MeasuredFile kept_known_;         // what of that file this window has read or written
     QStringList opening_;             // for the recent files, once they proved usable
 };
 

@@ -122,6 +122,8 @@ void MainWindow::showAnalysis(const AnalysisPtr& analysis) {
 // Sets what every view shows. The old analysis may be gigabytes: it is freed in a worker.
 void MainWindow::present(const AnalysisPtr& analysis) {
     AnalysisPtr old = session_->analysis();
+    if (keep_again_.isActive()) keepMeasured();
+    keep_again_.stop();
     kept_path_.clear(); // what is forgotten now stays kept
     session_->setAnalysis(analysis);
     if (old && old != analysis)

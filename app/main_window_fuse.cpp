@@ -16,9 +16,15 @@
 #include <QMenuBar>
 
 namespace fusescope {
+namespace {
+constexpr int kKeepAgainMs = 200;
+} // namespace
 
 void MainWindow::buildFuse() {
-    if (remember_) runner_->setCommand(settings::runnerCommand());
+    if (remember_) {
+        runner_->setCommand(settings::runnerCommand());
+        runner_->setEffort(settings::fuseEffort());
+    }
     fuse_->setRunner(runner_);
     findings_->setQueue(fuse_);
     w_->fuse = new QAction(tr("&Fuse the selection"), this);
@@ -48,6 +54,9 @@ void MainWindow::buildFuse() {
     keep_soon_.setSingleShot(true); // many regions come at once
     connect(session_, &Session::regionsChanged, &keep_soon_, qOverload<>(&QTimer::start));
     connect(&keep_soon_, &QTimer::timeout, this, &MainWindow::keepMeasured);
+    keep_again_.setSingleShot(true); // while another window writes the same file
+    keep_again_.setInterval(kKeepAgainMs);
+    connect(&keep_again_, &QTimer::timeout, this, &MainWindow::keepMeasured);
     updateFuse();
 }
 
@@ -100,9 +109,13 @@ void MainWindow::updateFuse() {
 }
 
 void MainWindow::chooseRunner() {
-    RunnerDialog dialog(settings::runnerCommand(), this);
+    RunnerDialog dialog(settings::runnerCommand(), runner_->effort(), this);
     if (dialog.exec() != QDialog::Accepted) return;
-    if (remember_) settings::setRunnerCommand(dialog.command());
+    if (remember_) {
+        settings::setRunnerCommand(dialog.command());
+        settings::setFuseEffort(dialog.effort());
+    }
+    runner_->setEffort(dialog.effort());
     runner_->setCommand(dialog.command());
 }
 

@@ -185,7 +185,13 @@ void MainWindow::restoreSession() {
 void MainWindow::keepResultsIn(const QString& folder) { kept_folder_ = folder; }
 
 void MainWindow::keepMeasured() {
-    if (kept_path_.isEmpty() || keepResults(kept_path_, sessionNow())) return;
+    if (kept_path_.isEmpty()) return;
+    const Kept kept = keepResults(kept_path_, sessionNow(), kept_known_);
+    if (kept == Kept::Yes) return;
+    if (kept == Kept::Busy) {
+        keep_again_.start();
+        return;
+    }
     banner_->show(Banner::Tone::Error,
                   tr("%1: expected a folder for measured results that can be written; they last as long as this window")
                       .arg(kept_folder_));
@@ -197,12 +203,14 @@ void MainWindow::showKept() {
     const AnalysisPtr a = session_->analysis();
     if (kept_folder_.isEmpty() || !a) return;
     kept_path_ = keptResultsPath(kept_folder_, a->files);
+    kept_known_ = {};
     if (!session_->measured().empty()) {
         keepMeasured();
         return;
     }
     std::optional<SessionFile> kept = keptResults(kept_path_);
     if (!kept) return;
+    kept_known_ = {kept->measured, kept->regions};
     const std::size_t count = kept->measured.results().size();
     if (!kept->regions.empty()) fuse_->restoreRegions(std::move(kept->regions));
     session_->setMeasured(std::move(kept->measured)); // is kept at once, with the regions

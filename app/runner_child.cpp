@@ -13,7 +13,7 @@ namespace fusescope {
 namespace {
 
 constexpr qsizetype kMostWords = 16'384; // kept of stderr
-constexpr int kEndMs = 1000; // a process that is ended at the program's end gets so long
+constexpr int kEndMs = 1000;             // a process that is ended at the program's end gets so long
 
 // What is sent to be answered is far below a line's limit; a longer one is no answer.
 constexpr auto kMostLine = static_cast<qsizetype>(kMaxRunnerLine);
@@ -28,7 +28,7 @@ RunnerChild::RunnerChild(QObject* parent) : FuseRunner(parent), command_(command
         else if (cancelling_)
             drop(runner_error::kCancelled, tr("It did not stop when asked to, and was ended."));
         else
-            drop(runner_error::kHung, tr("It said nothing for %1 s.").arg(limits_.answer / 1000));
+            drop(runner_error::kHung, tr("It said nothing for %1 s.").arg(clock_.interval() / 1000));
     });
 }
 
@@ -67,13 +67,14 @@ qint64 RunnerChild::processId() const { return process_ != nullptr ? process_->p
 qint64 RunnerChild::measure(const Region& region) {
     FuseRequest request;
     request.region = region;
+    request.effort = effort_;
     return enqueue(std::move(request));
 }
 qint64 RunnerChild::askDevice() { return enqueue(DeviceRequest{}); }
 qint64 RunnerChild::calibrate() { return enqueue(CalibrateRequest{}); }
 
 qint64 RunnerChild::enqueue(RunnerCall call) {
-    const qint64 id = ++last_id_;
+    const qint64 id = talk_.newId();
     const auto fail = [this, id](const char* code, const QString& message) {
         QTimer::singleShot(0, this, [this, id, code, message] { answerFailed(id, code, message); });
     };
@@ -81,12 +82,15 @@ qint64 RunnerChild::enqueue(RunnerCall call) {
         fail(runner_error::kNone, {});
         return id;
     }
+    int answer_ms = limits_.answer;
+    if (const auto* fuse = std::get_if<FuseRequest>(&call)) // an operator that is slow says nothing meanwhile
+        answer_ms += static_cast<int>(1000 * std::max(0.0, fuse->effort.time_limit_s - FuseEffort{}.time_limit_s));
     Result<std::string> line = encodeRequest({id, std::move(call)});
     if (!line) {
         fail("unsupported", text(line.error().message()));
         return id;
     }
-    queue_.push_back({id, std::move(*line)});
+    queue_.push_back({id, std::move(*line), answer_ms});
     QTimer::singleShot(0, this, &RunnerChild::work);
     return id;
 }
@@ -96,17 +100,18 @@ void RunnerChild::work() {
     if (state_ == State::Off) start();
     if (state_ != State::Ready) return;
     sent_ = true;
+    talk_.expect(queue_.front().id);
     received_ = 0;
     const std::string& line = queue_.front().line;
     process_->write(line.data(), static_cast<qint64>(line.size()));
-    clock_.start(limits_.answer);
+    clock_.start(queue_.front().answer_ms);
 }
 
 void RunnerChild::start() {
     out_.clear();
     err_.clear();
     received_ = 0;
-    odd_lines_ = 0;
+    talk_.startAnew();
     state_ = State::Greeting;
     process_ = new QProcess(this);
     process_->setProcessChannelMode(QProcess::SeparateChannels);
@@ -145,41 +150,33 @@ void RunnerChild::readOut() {
 }
 
 void RunnerChild::takeLine(const QByteArray& line) {
-    const std::string_view words(line.constData(), static_cast<std::size_t>(line.size()));
-    if (state_ == State::Greeting) {
-        if (isGreeting(words)) {
-            if (++odd_lines_ > kMaxRunnerGreeting)
-                drop(runner_error::kGarbled, tr("It is no fusescope-runner: expected its hello, found other text."),
-                     true);
-            return;
-        }
-        Result<RunnerHello> hello = decodeHello(words);
-        if (!hello) {
-            const bool version = hello.error().code == ErrorCode::Unsupported;
-            drop(version ? runner_error::kVersion : runner_error::kGarbled, text(hello.error().message()), true);
-            return;
-        }
-        hello_ = std::move(*hello);
-        state_ = State::Ready;
-        clock_.stop();
-        Q_EMIT changed();
-        work();
-        return;
+    RunnerTalk::Event event = talk_.take({line.constData(), static_cast<std::size_t>(line.size())});
+    if (auto* hello = std::get_if<RunnerHello>(&event)) {
+        takeHello(std::move(*hello));
+    } else if (const auto* answer = std::get_if<RunnerAnswer>(&event)) {
+        takeAnswer(*answer);
+    } else if (const auto* error = std::get_if<Error>(&event)) {
+        const bool version = error->code == ErrorCode::Unsupported;
+        // Another one that the same command starts would greet alike.
+        drop(version ? runner_error::kVersion : runner_error::kGarbled, text(error->message()),
+             state_ == State::Greeting);
     }
-    if (line.trimmed().isEmpty()) return;
-    const Result<RunnerAnswer> answer = decodeAnswer(words);
-    if (!answer) {
-        drop(runner_error::kGarbled, text(answer.error().message()));
-        return;
-    }
-    takeAnswer(*answer);
+}
+
+void RunnerChild::takeHello(RunnerHello hello) {
+    hello_ = std::move(hello);
+    state_ = State::Ready;
+    clock_.stop();
+    Q_EMIT changed();
+    work();
 }
 
 void RunnerChild::takeAnswer(const RunnerAnswer& answer) {
-    // Late answers are nobody's. An error of no request is about a line that it could not read: the one on its way.
-    const bool current = sent_ && !queue_.empty() && answer.id == queue_.front().id;
+    if (!sent_) return; // what it says of itself
+    const bool current = answer.id == queue_.front().id;
     if (const auto* error = std::get_if<RunnerError>(&answer.event)) {
-        if (!current && !(answer.id == 0 && sent_)) return;
+        // One of no request is about a line that it could not read: the one on its way.
+        if (!current && answer.id != 0) return;
         const qint64 id = queue_.front().id;
         const RunnerError told = *error;
         if (told.fatal) forgetProcess(); // it ends by itself; another one is started
@@ -188,7 +185,7 @@ void RunnerChild::takeAnswer(const RunnerAnswer& answer) {
         return;
     }
     if (!current) return;
-    if (!cancelling_) clock_.start(limits_.answer);
+    if (!cancelling_) clock_.start(queue_.front().answer_ms);
     const qint64 id = answer.id;
     if (const auto* progress = std::get_if<RunnerProgress>(&answer.event)) {
         Q_EMIT progressed(id, text(progress->stage), progress->fraction);
@@ -291,7 +288,7 @@ void RunnerChild::cancel(qint64 id) {
     }
     if (cancelling_) return;
     cancelling_ = true;
-    if (const Result<std::string> line = encodeRequest({++last_id_, CancelRequest{id}}))
+    if (const Result<std::string> line = encodeRequest({talk_.newId(), CancelRequest{id}}))
         process_->write(line->data(), static_cast<qint64>(line->size()));
     clock_.start(limits_.cancel);
 }

@@ -4,6 +4,7 @@
 // starts another one.
 #pragma once
 
+#include "core/ipc/runner_talk.h"
 #include "ui/fuse/fuse_runner.h"
 
 #include <QByteArray>
@@ -24,8 +25,8 @@ class RunnerChild : public FuseRunner {
 public:
     struct Limits { // ms
         int hello = 60'000;
-        int answer = 90'000;             // without a line, while a request runs
-        int cancel = 10'000;             // then it is ended
+        int answer = 90'000; // without a line, while a request runs; more where a region may take more than usual
+        int cancel = 10'000; // then it is ended
         qint64 flood = qint64{16} << 20; // bytes for one request
     };
     explicit RunnerChild(QObject* parent = nullptr);
@@ -34,6 +35,8 @@ public:
     // "" finds one, as findRunner() does.
     void setCommand(const QString& command);
     void setLimits(const Limits& limits) { limits_ = limits; }
+    void setEffort(const FuseEffort& effort) { effort_ = effort; } // of every region from now on
+    [[nodiscard]] const FuseEffort& effort() const { return effort_; }
     // Program and arguments of a setting; empty: none was found.
     [[nodiscard]] static QStringList commandOf(const QString& setting);
 
@@ -56,6 +59,7 @@ private:
     struct Request {
         qint64 id = 0;
         std::string line;
+        int answer_ms = 0; // without a line
     };
 
     qint64 enqueue(RunnerCall call);
@@ -63,6 +67,7 @@ private:
     void start();
     void readOut();
     void takeLine(const QByteArray& line);
+    void takeHello(RunnerHello hello);
     void takeAnswer(const RunnerAnswer& answer);
     void onFinished(int status, QProcess::ExitStatus how);
     void finish(); // the current request is answered
@@ -72,16 +77,16 @@ private:
     void forgetProcess();
 
     Limits limits_;
+    FuseEffort effort_;
     QStringList command_;
     State state_ = State::Off;
     QProcess* process_ = nullptr;
     QByteArray out_, err_;
     qint64 received_ = 0; // bytes since the request was sent
-    int odd_lines_ = 0;   // before hello: what a login prints
     std::optional<RunnerHello> hello_;
     std::deque<Request> queue_; // the first one is on its way when sent_
     bool sent_ = false, cancelling_ = false;
-    qint64 last_id_ = 0;
+    RunnerTalk talk_;
     QTimer clock_; // of hello, the answer or the cancellation
 };
 

@@ -11,7 +11,10 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
+#include <QSpinBox>
 #include <QVBoxLayout>
+
+#include <cmath>
 
 namespace fusescope {
 namespace {
@@ -31,9 +34,10 @@ QString helloText(const RunnerHello& hello) {
 
 } // namespace
 
-RunnerDialog::RunnerDialog(const QString& command, QWidget* parent)
+RunnerDialog::RunnerDialog(const QString& command, const FuseEffort& effort, QWidget* parent)
     : QDialog(parent), edit_(new QLineEdit(command, this)), found_(new QLabel(this)), outcome_(new QLabel(this)),
-      try_(new QPushButton(tr("&Try it"), this)), runner_(new RunnerChild(this)) {
+      try_(new QPushButton(tr("&Try it"), this)), rounds_(new QSpinBox(this)), time_limit_(new QSpinBox(this)),
+      runner_(new RunnerChild(this)) {
     setWindowTitle(tr("Runner"));
     setMinimumWidth(560);
     auto* column = new QVBoxLayout(this);
@@ -53,6 +57,17 @@ RunnerDialog::RunnerDialog(const QString& command, QWidget* parent)
     form->addRow(tr("Runner &command"), edit_);
     form->addRow(QString(), found_);
     form->addRow(try_, outcome_);
+    rounds_->setRange(1, kMostFuseRounds);
+    rounds_->setValue(effort.rounds);
+    rounds_->setToolTip(tr("How often each form of a region is timed, at most. More tell small differences; of one or "
+                           "two nothing is known of how much times spread."));
+    time_limit_->setRange(1, static_cast<int>(kMostFuseSeconds));
+    time_limit_->setValue(static_cast<int>(std::lround(effort.time_limit_s)));
+    time_limit_->setSuffix(tr(" s"));
+    time_limit_->setToolTip(tr("What one region may take before it is given up. On a CPU regions of full size take "
+                               "minutes: 600 s and two rounds are a start."));
+    form->addRow(tr("Timed &rounds"), rounds_);
+    form->addRow(tr("Time &limit of a region"), time_limit_);
     column->addLayout(form);
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, this);
     column->addStretch();
@@ -83,6 +98,8 @@ RunnerDialog::RunnerDialog(const QString& command, QWidget* parent)
         try_->setEnabled(true);
     });
 }
+
+FuseEffort RunnerDialog::effort() const { return {rounds_->value(), static_cast<double>(time_limit_->value())}; }
 
 QString RunnerDialog::command() const { return edit_->text().trimmed(); }
 

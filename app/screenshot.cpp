@@ -63,9 +63,11 @@ std::vector<std::size_t> rowOfPlace(MainWindow& window, const QString& what) {
     RegionWish wish;
     wish.nodes = nodesOf(analysis, what);
     if (const Pick pick = pickOf(analysis, what); pick.kind == PickKind::Module) wish.module = ModuleId(pick.id);
-    if (wish.empty())
+    if (wish.empty()) {
         std::fprintf(stderr, "fusescope: expected --fuse to name something in these files, found '%s'\n",
                      qUtf8Printable(what));
+        return {};
+    }
     window.session().clear();
     window.session().wantRegion(wish);
     waitFor([&] { return !window.fuseQueue().choosing(); }, kTimeoutMs);
@@ -76,14 +78,15 @@ std::vector<std::size_t> rowOfPlace(MainWindow& window, const QString& what) {
 }
 
 // Chooses each finding and presses Fuse, one after the other as a user would, and tells how long each took until its
-// result stood in the window. False: one failed, and why is on stderr.
-bool measure(MainWindow& window, const QString& what) {
+// result stood in the window. An ExitCode; what failed is on stderr.
+int measure(MainWindow& window, const QString& what) {
     const Analysis& analysis = *window.session().analysis();
     FuseQueue& queue = window.fuseQueue();
     waitFor([&] { return queue.prepared(); }, kTimeoutMs);
     const bool place = what.startsWith(QLatin1String("module:")) || what.startsWith(QLatin1String("nodes:"));
     const std::vector<std::size_t> rows = place ? rowOfPlace(window, what) : rowsOf(analysis, what);
-    bool ok = !rows.empty();
+    if (rows.empty()) return kExitUsage;
+    bool ok = true;
     for (const std::size_t row : rows) {
         const char* id = window.session().workAt(row)->id.c_str();
         if (const QString against = queue.reasonAgainst(row); !against.isEmpty()) {
@@ -106,7 +109,7 @@ bool measure(MainWindow& window, const QString& what) {
                          static_cast<double>(clock.elapsed()) / 1000);
         }
     }
-    return ok;
+    return ok ? kExitOk : kExitRunnerFailed;
 }
 
 // False when --select names nothing in these files; nothing asked for is well.
@@ -168,9 +171,9 @@ int takeScreenshot(MainWindow& window, const QStringList& files, const Screensho
         }
     }
     if (!selected(window, options.select)) return kExitUsage;
-    bool measured = true;
+    int status = kExitOk;
     if (!options.fuse.isEmpty() && window.session().analysis()) {
-        measured = measure(window, options.fuse);
+        status = measure(window, options.fuse);
         selected(window, options.select); // measuring selects what it measures
     }
     QElapsedTimer rest;
@@ -182,7 +185,7 @@ int takeScreenshot(MainWindow& window, const QStringList& files, const Screensho
     }
     std::printf("%s\n", qUtf8Printable(QFileInfo(options.path).absoluteFilePath()));
     if (!options.session.isEmpty() && !saveSession(window, options.session)) return kExitUsage;
-    return measured ? kExitOk : kExitRunnerFailed;
+    return status;
 }
 
 } // namespace fusescope

@@ -52,6 +52,20 @@ void setRunnerCommand(const QString& command) {
     else
         QSettings().setValue(key("runner"), command.trimmed());
 }
+FuseEffort fuseEffort() {
+    const FuseEffort usual;
+    const auto kept = [](const char* name, double otherwise, double most) {
+        bool number = false;
+        const double value = QSettings().value(key(name)).toDouble(&number);
+        return number && value >= 1 && value <= most ? value : otherwise;
+    };
+    return {static_cast<int>(kept("measuring/rounds", usual.rounds, kMostFuseRounds)),
+            kept("measuring/time_limit_s", usual.time_limit_s, kMostFuseSeconds)};
+}
+void setFuseEffort(const FuseEffort& effort) {
+    QSettings().setValue(key("measuring/rounds"), effort.rounds);
+    QSettings().setValue(key("measuring/time_limit_s"), effort.time_limit_s);
+}
 QString keptFolder() {
     return QStandardPaths::writableLocation(QStandardPaths::AppLocalDataLocation) + QStringLiteral("/measured");
 }

@@ -2,6 +2,8 @@
 // What the program remembers between runs.
 #pragma once
 
+#include "core/ipc/fuse_effort.h"
+
 #include <QByteArray>
 #include <QString>
 #include <QStringList>
@@ -20,6 +22,8 @@ void clearRecentFiles();
 void setWindow(const QByteArray& geometry, const QByteArray& state);
 [[nodiscard]] QString runnerCommand(); // "": look for one
 void setRunnerCommand(const QString& command);
+[[nodiscard]] FuseEffort fuseEffort(); // within its bounds, whatever the file says
+void setFuseEffort(const FuseEffort& effort);
 [[nodiscard]] QString keptFolder(); // of kept results (app/kept_results.h)
 [[nodiscard]] QString lastFolder();
 void setLastFolder(const QString& folder);

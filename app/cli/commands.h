@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/analysis/analysis.h"
+#include "core/ipc/fuse_effort.h"
 
 #include <string>
 #include <vector>
@@ -23,8 +24,7 @@ struct FuseArguments {
     std::vector<std::string> files;
     std::vector<std::string> regions;
     std::string runner, device, step = "last", json;
-    int rounds = 20;
-    double time_limit_s = 60; // of one region
+    FuseEffort effort;
 };
 struct DeviceArguments {
     std::string runner, json;

@@ -67,7 +67,7 @@ private:
 
 bool Measuring::begin(FuseReport& report) {
     ++starts_;
-    if (const Status started = session_.start(arguments_.time_limit_s + kMargin); !started) {
+    if (const Status started = session_.start(arguments_.effort.time_limit_s + kMargin); !started) {
         failed_ = true;
         if (!RunnerSession::interrupted()) complain(started.error().message());
         return false;
@@ -135,11 +135,10 @@ bool Measuring::run(std::vector<RequestedRegion>& chosen, FuseReport& report) {
             }
             FuseRequest request;
             request.region = one.region;
-            request.rounds = arguments_.rounds;
-            request.time_limit_s = arguments_.time_limit_s;
+            request.effort = arguments_.effort;
             const std::string what =
                 "[" + std::to_string(i + 1) + "/" + std::to_string(chosen.size()) + "] " + one.about.region;
-            auto answer = session_.ask(std::move(request), arguments_.time_limit_s + kMargin, what);
+            auto answer = session_.ask(std::move(request), arguments_.effort.time_limit_s + kMargin, what);
             if (RunnerSession::interrupted() && !answer.result) break;
             take(answer, one.region, one.about);
         }

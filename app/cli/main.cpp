@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // fusescope-cli: the analysis without a screen. Its command line is a contract: scripts outside the project call it.
+#include "app/cli/command_names.h"
 #include "app/cli/commands.h"
 #include "app/cli/output.h"
 
@@ -7,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -71,14 +73,15 @@ int run(int argc, char** argv) {
     fuse->add_option("--device", fuse_args.device,
                      "GPU that predictions are for (default: the one named in the trace)");
     fuse->add_option("--step", fuse_args.step, "ProfilerStep number or last")->capture_default_str();
-    fuse->add_option("--rounds", fuse_args.rounds, "Runs of each form that are timed")
-        ->check(CLI::Range(1, 1000))
+    fuse->add_option("--rounds", fuse_args.effort.rounds, "Runs of each form that are timed")
+        ->check(CLI::Range(1, kMostFuseRounds))
         ->capture_default_str();
-    fuse->add_option("--time-limit", fuse_args.time_limit_s, "Seconds that one region may take")
+    fuse->add_option("--time-limit", fuse_args.effort.time_limit_s, "Seconds that one region may take")
         ->check(CLI::Validator(
             [](std::string& text) { // CLI::Range lets NaN through
                 double seconds = 0;
-                const bool good = CLI::detail::lexical_cast(text, seconds) && seconds >= 1 && seconds <= 3600;
+                const bool good =
+                    CLI::detail::lexical_cast(text, seconds) && seconds >= 1 && seconds <= kMostFuseSeconds;
                 return good ? std::string() : "Value " + text + " not in range 1 to 3600";
             },
             "FLOAT in [1 - 3600]"))
@@ -98,17 +101,23 @@ int run(int argc, char** argv) {
         for (CLI::Option* option : command->get_options())
             if (option->get_expected_max() > 0) option->check(some);
 
+    std::vector<std::string> commands;
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+        commands.push_back(command->get_name());
+    // The program's own options take no value: its first word is the command.
+    const char* const* const first =
+        std::find_if(argv + 1, argv + argc, [](const char* word) { return word[0] != '-'; });
+    const std::string word = first == argv + argc ? std::string() : *first;
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0) return app.exit(error) == 0 ? kExitOk : kExitUsage; // help, version
-        cli::complain(error.what()); // one line, as every other complaint
+        const bool unknown = !word.empty() && std::find(commands.begin(), commands.end(), word) == commands.end();
+        cli::complain(unknown ? cli::noSuchCommand(commands, word) : error.what()); // one line, as every complaint
         return kExitUsage;
     }
     if (app.get_subcommands().empty()) {
-        std::fputs(
-            "fusescope-cli: expected a command, analyze, graph, fuse or device (--help lists them), found none\n",
-            stderr);
+        cli::complain(cli::noSuchCommand(commands, word));
         return kExitUsage;
     }
     if (graph->parsed()) return cli::runGraph(graph_args);

@@ -68,7 +68,7 @@ class Fusion {
 public:
     Fusion(const FuseRequest& request, const Device& device, Job& job)
         : request_(request), region_(request.region), device_(device), job_(job), watch_(device, job),
-          rounds_(std::clamp(request.rounds, 1, 1000)) {}
+          rounds_(std::clamp(request.effort.rounds, 1, kMostFuseRounds)) {}
 
     FuseResult run(std::string other_job);
 
@@ -314,7 +314,8 @@ FuseResult Fusion::run(std::string other_job) {
 } // namespace
 
 FuseResult fuse(const FuseRequest& request, const Device& device, Job& job, std::string other_job) {
-    job.limitTime(request.time_limit_s > 0 ? std::min(request.time_limit_s, 3600.0) : 60);
+    const double limit = request.effort.time_limit_s;
+    job.limitTime(limit > 0 ? std::min(limit, kMostFuseSeconds) : FuseEffort{}.time_limit_s);
     return Fusion(request, device, job).run(std::move(other_job));
 }
 

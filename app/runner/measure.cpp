@@ -27,7 +27,7 @@ Spread spreadOf(std::vector<double> values) {
     std::sort(values.begin(), values.end());
     const std::size_t n = values.size(), tenth = n / 10;
     const double median = n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-    return {median, values[tenth], values[n - 1 - tenth]};
+    return {median, values[tenth], values[n - 1 - tenth], static_cast<int>(n)};
 }
 
 void Stopwatch::prepare() {

@@ -101,6 +101,7 @@ ColourRole textOn(ColourRole fill) noexcept {
     case ColourRole::Warning:
     case ColourRole::Good:
     case ColourRole::Text:
+    case ColourRole::TextMuted:
         return ColourRole::Background; // strong in light, bright in dark: the page's colour stands out
     default: return ColourRole::Text;
     }

@@ -75,7 +75,9 @@ double drawLegend(DrawList& list, const Legend& legend, double x, double y, doub
         rect.width = rect.height = swatch;
         rect.radius = 2;
         rect.fill = role;
-        if (role == ColourRole::Flagged || role == ColourRole::Good) { // marks are outlines, so is their swatch
+        const bool mark = role == ColourRole::Flagged || role == ColourRole::Good || role == ColourRole::TextMuted ||
+                          role == ColourRole::Danger;
+        if (mark) { // marks are outlines, so is their swatch
             rect.filled = false;
             rect.stroke = role;
             rect.stroke_width = 2;

@@ -7,6 +7,15 @@
 
 namespace fusescope {
 
+ColourRole roleOf(FusedSpeed speed) noexcept {
+    switch (speed) {
+    case FusedSpeed::Faster: return ColourRole::Good;
+    case FusedSpeed::NoGain: return ColourRole::TextMuted;
+    case FusedSpeed::Slower: break;
+    }
+    return ColourRole::Danger;
+}
+
 const Finding* workOf(const Analysis& analysis, const FusedOf& of) noexcept {
     if (of.region) return of.region->work.get();
     return of.finding < analysis.findings.size() ? &analysis.findings[of.finding] : nullptr;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/analysis/selection.h"
+#include "core/draw/draw_list.h"
 
 #include <cstdint>
 #include <memory>
@@ -10,6 +11,8 @@
 
 namespace fusescope {
 
+// What the fused form is beside the unfused one, in the step. In order: from the best to the worst.
+enum class FusedSpeed : std::uint8_t { Faster, NoGain, Slower };
 // A region of the user's own choice (core/region/chosen.h), which is described as a finding is.
 struct DrawnRegion {
     std::string title, brief;            // "mul, silu of model.layers.0.mlp", without the module
@@ -19,8 +22,10 @@ struct DrawnRegion {
 struct FusedOf {
     std::uint32_t finding = 0, instance = 0;   // rows
     std::shared_ptr<const DrawnRegion> region; // not null: the instance is of this one, `finding` says nothing
+    FusedSpeed speed = FusedSpeed::Faster;     // as measured
 };
 
+[[nodiscard]] ColourRole roleOf(FusedSpeed speed) noexcept; // one colour in every picture
 // Null: there is no such row.
 [[nodiscard]] const Finding* workOf(const Analysis& analysis, const FusedOf& of) noexcept;
 [[nodiscard]] const Instance* instanceOf(const Analysis& analysis, const FusedOf& of) noexcept;

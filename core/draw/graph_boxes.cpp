@@ -73,7 +73,7 @@ void drawBox(const Analysis& analysis, const VisibleNode& node, const LayoutRect
     else if (node.kind == VisibleKind::Op)
         box.pick = {PickKind::Node, node.node.value};
     if (!facts.findings.empty() || facts.fused) {
-        box.stroke = facts.fused ? ColourRole::Good : ColourRole::Flagged;
+        box.stroke = facts.fused ? roleOf(*facts.fused) : ColourRole::Flagged;
         box.stroke_width = 2;
     }
     if (node.repeat > 1) {

@@ -9,7 +9,7 @@
 namespace fusescope {
 
 // Measured instances of a finding or region that the same boxes show, those of identical layers together: of the first
-// of them.
+// of them, with the speed of the slowest.
 struct FusedGroup : FusedOf {
     std::uint32_t instances = 0;
     std::vector<std::int32_t> boxes;     // visible nodes, ascending
@@ -18,10 +18,11 @@ struct FusedGroup : FusedOf {
 };
 [[nodiscard]] std::vector<FusedGroup> fusedGroups(const Analysis& analysis, const VisibleGraph& graph,
                                                   std::span<const TimelineFused> fused);
-// "RMSNorm fused 66.0 µs (was 190 µs) ×2"
+// "rms_norm fused 66.0 µs (was 190 µs) ×2", "rope fused 30.0 µs, slower (was 20.0 µs)"
 [[nodiscard]] std::string fusedText(const Analysis& analysis, const FusedGroup& group);
 // analysis.graph must not be null. Measured time and share stand in the boxes when there is a trace. Boxes of measured
-// instances are outlined, together where nothing else stands between them, and say what the fused form takes.
+// instances are outlined in the colour of their speed, together where nothing else stands between them, and say what
+// the fused form takes.
 [[nodiscard]] DrawList drawGraph(const Analysis& analysis, const VisibleGraph& graph, const LayoutResult& layout,
                                  const SelectionSets& selection, std::span<const TimelineFused> fused = {});
 // What a layout must leave room for when drawGraph() draws it.

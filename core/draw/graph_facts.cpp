@@ -61,6 +61,7 @@ public:
                 group.boxes = std::move(boxes);
             }
             ++group.instances;
+            group.speed = std::max(group.speed, one.speed);
             const auto add = [&](double fused_ns, double unfused_ns) {
                 if (fused_ns < 0) return;
                 group.fused_ns += fused_ns;
@@ -182,9 +183,10 @@ private:
                 std::erase_if(facts.findings, over);
                 std::erase_if(facts.badges, over);
                 if (facts.badges.size() == 1) facts.flag = {PickKind::Finding, facts.badges.front()};
-                facts.fused = true;
+                if (!facts.fused) facts.fused = group.speed; // of the one that a shared label names
             }
-        for (BoxFacts& facts : facts_.boxes) facts.fused = facts.fused && facts.findings.empty();
+        for (BoxFacts& facts : facts_.boxes)
+            if (!facts.findings.empty()) facts.fused.reset();
     }
 
     void flags() {

@@ -21,6 +21,7 @@ std::string fusedText(const Analysis& analysis, const FusedGroup& group) {
     std::string text =
         (group.region ? elided(group.region->brief, {graphdraw::kBadgeSize, true}, kMostName) : finding->id) +
         " fused " + formatDuration(group.fused_ns);
+    if (group.speed != FusedSpeed::Faster) text += group.speed == FusedSpeed::Slower ? ", slower" : ", no gain";
     if (group.unfused_ns > 0) text += " (was " + formatDuration(group.unfused_ns) + ")";
     if (group.instances > 1) text += fmt::format(" ×{}", group.instances);
     return text;
@@ -87,7 +88,7 @@ void label(const Analysis& analysis, const std::vector<const FusedGroup*>& group
     const LayoutRect chosen = places.take(wanted, own_box, 1000).value_or(wanted.back());
     const Pick pick =
         groups.size() > 1 || groups.front()->instances > 1 ? pickOfWork(*groups.front()) : pickOf(*groups.front());
-    pill(list, chosen.x, chosen.y, text, ColourRole::Good, pick, emphasis);
+    pill(list, chosen.x, chosen.y, text, roleOf(groups.front()->speed), pick, emphasis);
 }
 
 } // namespace
@@ -115,7 +116,7 @@ void drawFusedGroups(const Analysis& analysis, const VisibleGraph& graph, const 
         outline.height = all.height;
         outline.radius = 10;
         outline.filled = false;
-        outline.stroke = ColourRole::Good;
+        outline.stroke = roleOf(group.speed);
         outline.stroke_width = 2;
         outline.emphasis = emphasis == Emphasis::Dimmed ? emphasis : Emphasis::Normal;
         outline.layer = kBoxLayer; // without a pick: a click within it is for the boxes

@@ -23,7 +23,7 @@ struct BoxFacts {
     std::vector<std::uint32_t> findings;      // marked ones that have an instance here, no pattern twice
     std::vector<std::uint32_t> badges; // those of them whose badge stands here (an instance of many boxes has one)
     Pick flag;                         // what a click on the badge selects
-    bool fused = false;                // a measured instance is here, and nothing more to be fused
+    std::optional<FusedSpeed> fused;   // a measured instance is here, and nothing more to be fused
     Emphasis emphasis = Emphasis::Normal;
 };
 struct Facts {

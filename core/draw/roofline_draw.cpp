@@ -206,7 +206,7 @@ void drawMoves(const Scale& scale, const SelectionSets& selection, std::span<con
         const double x = scale.x(move.ai_fused), y = scale.y(move.flops_fused);
         DrawLine line;
         line.points = {{scale.x(move.ai_now), scale.y(move.flops_now)}, {x, y}};
-        line.stroke = ColourRole::Good;
+        line.stroke = roleOf(move.speed);
         line.width = 2;
         line.arrow = true;
         line.emphasis = emphasis;
@@ -217,7 +217,7 @@ void drawMoves(const Scale& scale, const SelectionSets& selection, std::span<con
         marker.x = x;
         marker.y = y;
         marker.radius = 5;
-        marker.fill = ColourRole::Good;
+        marker.fill = roleOf(move.speed);
         marker.emphasis = emphasis;
         marker.layer = 2;
         marker.pick = pick;

@@ -46,7 +46,8 @@ std::pair<std::int64_t, std::int64_t> shownSpan(const Analysis& analysis, const 
 
 std::string afterText(const TimelineAfter& after) {
     const auto length = [&](std::int64_t end) { return formatDuration(timeline::Scale::ns(after.begin, end)); };
-    return "step " + length(after.recorded_end) + " → " + length(after.end) + ", measured so far";
+    return "step " + length(after.recorded_end) + " → " + length(after.end) +
+           (after.plan_measured ? ", the whole plan measured" : ", measured so far");
 }
 
 std::string afterHeldText(const TimelineAfter& after) {
@@ -84,6 +85,7 @@ public:
             rect.y = y;
             rect.height = lines - 2;
             rect.pick = pick;
+            rect.stroke = roleOf(place.speed);
             // What it takes here, which the step may hold longer than the runner did.
             drawFusedBox(rect, fill, Scale::ns(place.begin, place.end), emphasis, list_);
         }

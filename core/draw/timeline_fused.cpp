@@ -33,10 +33,11 @@ public:
             if (kernel.index() >= trace_.kernels.size()) continue;
             const SliceId slice = sliceOf(kernel);
             if (trace_.slices.track[slice.index()] != row->track) continue;
-            ghost(slice, *row, y, pick);
+            ghost(slice, *row, y, pick, roleOf(fused.speed));
         }
         DrawRect rect = place(begin, begin + static_cast<std::int64_t>(fused_ns), *row, y);
         rect.width = std::max(rect.width, 2.0);
+        rect.stroke = roleOf(fused.speed);
         rect.pick = pick;
         drawFusedBox(rect, roleOfKernels(analysis_, kernels), fused_ns, emphasis, list_);
     }
@@ -56,7 +57,7 @@ private:
         rect.height = row.line_height * row.depths - 2;
         return rect;
     }
-    void ghost(SliceId slice, const TimelineRow& row, double y, Pick pick) {
+    void ghost(SliceId slice, const TimelineRow& row, double y, Pick pick, ColourRole stroke) {
         DrawRect rect = place(trace_.slices.ts[slice.index()], trace_.endOf(slice), row, y);
         if (rect.x + rect.width < 0 || rect.x > view_.width) return;
         rect.fill = ColourRole::Background; // hides the kernel, whose colour then comes back faintly
@@ -65,7 +66,7 @@ private:
         list_.rects.push_back(rect);
         rect.fill = roleOfSlice(analysis_, slice);
         rect.emphasis = Emphasis::Dimmed;
-        rect.stroke = ColourRole::Good;
+        rect.stroke = stroke;
         rect.stroke_width = rect.width >= kLeastPixels ? 1 : 0;
         rect.dashed = true;
         list_.rects.push_back(rect);
@@ -83,7 +84,6 @@ private:
 
 void drawFusedBox(DrawRect rect, ColourRole fill, double fused_ns, Emphasis emphasis, DrawList& list) {
     rect.fill = fill;
-    rect.stroke = ColourRole::Good;
     rect.stroke_width = rect.width >= 2 ? 1.5 : 0; // else nothing but its outline were left
     rect.emphasis = emphasis;
     rect.layer = 2;

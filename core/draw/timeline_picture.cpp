@@ -86,9 +86,12 @@ DrawList drawTimelinePicture(const Analysis& analysis, double width, std::span<c
         legend.entries.emplace_back(ColourRole::Launch, "CUDA call");
     if (idle) legend.entries.emplace_back(ColourRole::BoundIdle, "GPU idle");
     if (marks) legend.entries.emplace_back(ColourRole::Flagged, "worth fusing");
-    if (std::any_of(picture.rects.begin(), picture.rects.end(),
-                    [](const DrawRect& r) { return r.stroke == ColourRole::Good && r.layer == 2; }))
-        legend.entries.emplace_back(ColourRole::Good, "fused, as measured");
+    for (const auto& [speed, words] : {std::pair(FusedSpeed::Faster, "fused, as measured"),
+                                       std::pair(FusedSpeed::NoGain, "fused, measured without a gain"),
+                                       std::pair(FusedSpeed::Slower, "fused, measured slower")})
+        if (std::any_of(picture.rects.begin(), picture.rects.end(),
+                        [role = roleOf(speed)](const DrawRect& r) { return r.stroke == role && r.layer == 2; }))
+            legend.entries.emplace_back(roleOf(speed), words);
     picture.height =
         compose::drawLegend(picture, legend, kLabels, top + layout.height + 8, width - kLabels - kMargin) + kMargin;
     return picture;

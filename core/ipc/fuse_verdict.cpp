@@ -12,13 +12,6 @@ namespace {
 
 constexpr double kSameTime = 0.01, kSameMemory = 0.02, kSameBytes = 65'536, kAsExact = 1.2;
 
-SpeedVerdict speedOf(const Spread& baseline, const Spread& fused) {
-    if (!(baseline.median > 0) || !(fused.median > 0)) return SpeedVerdict::Unknown;
-    if (fused.median < (1 - kSameTime) * baseline.median && fused.p90 < baseline.p10) return SpeedVerdict::Faster;
-    if (fused.median > (1 + kSameTime) * baseline.median && fused.p10 > baseline.p90) return SpeedVerdict::Slower;
-    return SpeedVerdict::NotFaster;
-}
-
 MemoryVerdict memoryOf(double baseline, double fused) {
     const double difference = fused - baseline;
     if (std::abs(difference) <= kSameBytes || std::abs(difference) <= kSameMemory * std::max(baseline, fused))
@@ -37,6 +30,13 @@ NumericsVerdict numericsOf(const Comparison& comparison, bool fp64) {
 double ratio(double of, double to) { return of > 0 && to > 0 ? of / to : 0; }
 
 } // namespace
+
+SpeedVerdict speedOf(const Spread& baseline, const Spread& fused) {
+    if (!(baseline.median > 0) || !(fused.median > 0)) return SpeedVerdict::Unknown;
+    if (fused.median < (1 - kSameTime) * baseline.median && fused.p90 < baseline.p10) return SpeedVerdict::Faster;
+    if (fused.median > (1 + kSameTime) * baseline.median && fused.p10 > baseline.p90) return SpeedVerdict::Slower;
+    return SpeedVerdict::NotFaster;
+}
 
 FuseVerdict judge(const Comparison& comparison, bool fp64) {
     FuseVerdict verdict;
@@ -92,12 +92,16 @@ std::vector<std::string> verdictReasons(const Comparison& comparison, const Fuse
     const Measured &baseline = comparison.baseline, &fused = comparison.fused;
     const FuseVerdict verdict = judge(comparison, result.fp64_note.empty());
     const auto range = [](const Spread& spread) {
-        return fmt::format("{} ({} to {})", formatDuration(spread.median * 1e3), formatDuration(spread.p10 * 1e3),
-                           formatDuration(spread.p90 * 1e3));
+        const std::string median = formatDuration(spread.median * 1e3);
+        if (!spread.known()) return median;
+        return fmt::format("{} ({} to {})", median, formatDuration(spread.p10 * 1e3), formatDuration(spread.p90 * 1e3));
     };
+    const bool spreads = baseline.us.known() && fused.us.known();
     std::string text = fmt::format("{}, fused {}", range(baseline.us), range(fused.us));
-    if (verdict.speed == SpeedVerdict::NotFaster) text += ": within the spread";
+    if (verdict.speed == SpeedVerdict::NotFaster) text += spreads ? ": within the spread" : ": not faster";
     reasons.push_back(std::move(text));
+    if (!spreads && fused.us.rounds > 0)
+        reasons.push_back("Of " + formatCounted(fused.us.rounds, "round") + ": how much times spread is not known.");
     if (verdict.graph_speedup > 0 && verdict.speedup > 1.5 * verdict.graph_speedup)
         reasons.push_back(
             fmt::format("Under a CUDA graph, where launches cost nothing, it is {}x: the rest is launches.",

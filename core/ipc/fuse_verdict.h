@@ -2,7 +2,8 @@
 // What a measurement says, on speed, memory and numerics apart. One rule for the command line, the window and reports:
 //
 // speed     faster / slower: the runs from the 10th to the 90th percentile of both do not overlap, and the medians
-//           differ by more than 1%. Else not faster: within the spread.
+//           differ by more than 1%. Else not faster: within the spread. Of too few rounds for a spread the
+//           medians decide, and the reasons say so.
 // memory    less / more: the peaks differ by more than 2% and by 64 KiB. Else the same.
 // numerics  bitwise: the baseline's bits. As exact: its error against fp64 is at most 1.2 times the baseline's.
 //           Less exact: more than that. Unknown: there is no fp64 reference.
@@ -30,6 +31,7 @@ struct FuseVerdict {
     double error_ratio = 0; // against fp64, fused / baseline; 0: not known
 };
 
+[[nodiscard]] SpeedVerdict speedOf(const Spread& baseline, const Spread& fused);
 // fp64: the errors against fp64 were measured (FuseResult::fp64_note is empty). Unknown throughout without a fused
 // form.
 [[nodiscard]] FuseVerdict judge(const Comparison& comparison, bool fp64);

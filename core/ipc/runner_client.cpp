@@ -2,6 +2,7 @@
 #include "core/ipc/runner_client.h"
 
 #include "core/ipc/runner_process.h"
+#include "core/ipc/runner_talk.h"
 
 #include <algorithm>
 #include <chrono>
@@ -55,7 +56,7 @@ private:
     ipc::RunnerProcess process_;
     std::optional<Error> over_;
     std::map<std::int64_t, Open> open_;
-    std::int64_t last_id_ = 0;
+    RunnerTalk talk_;
     Clock::time_point last_line_;
 };
 
@@ -77,16 +78,14 @@ Status RunnerClient::Process::start(const std::vector<std::string>& command, con
     }
     const std::string expected = "the hello of " + process_.name();
     const auto deadline = Clock::now() + milliseconds(limits_.hello_ms);
-    for (int greeting = 0;;) {
+    for (;;) {
         if (const auto line = process_.takeLine()) {
-            if (isGreeting(*line) && ++greeting <= kMaxRunnerGreeting) continue;
-            Result<RunnerHello> got = decodeHello(*line);
-            if (!got)
-                return got.error().code == ErrorCode::Unsupported
-                           ? fail(ErrorCode::Unsupported, got.error().expected, got.error().found)
-                           : fail(ErrorCode::WrongFormat, expected,
-                                  "a line that is not one (" + got.error().message() + ")");
-            hello = std::move(*got);
+            RunnerTalk::Event event = talk_.take(*line);
+            if (const auto* error = std::get_if<Error>(&event))
+                return fail(error->code, error->code == ErrorCode::Unsupported ? error->expected : expected,
+                            error->found);
+            if (!talk_.greeted()) continue;
+            hello = std::get<RunnerHello>(std::move(event));
             return done();
         }
         if (process_.lineTooLong())
@@ -103,7 +102,7 @@ Status RunnerClient::Process::start(const std::vector<std::string>& command, con
 
 Result<std::int64_t> RunnerClient::Process::send(RunnerCall call, int answer_ms) {
     if (over_) return *over_;
-    const std::int64_t id = ++last_id_;
+    const std::int64_t id = talk_.newId();
     const Result<std::string> line = encodeRequest({id, std::move(call)});
     if (!line) return line.error();
     Open request;
@@ -111,6 +110,7 @@ Result<std::int64_t> RunnerClient::Process::send(RunnerCall call, int answer_ms)
     if (answer_ms > 0) request.deadline = Clock::now() + milliseconds(answer_ms);
     if (open_.empty()) last_line_ = Clock::now();
     open_.emplace(id, request);
+    talk_.expect(id);
     process_.write(*line);
     return id;
 }
@@ -121,7 +121,7 @@ void RunnerClient::Process::cancel(std::int64_t id) {
     at->second.cancelled = true;
     at->second.limit_ms = limits_.cancel_ms;
     at->second.deadline = std::min(at->second.deadline, Clock::now() + milliseconds(limits_.cancel_ms));
-    if (const auto line = encodeRequest({++last_id_, CancelRequest{id}})) process_.write(*line);
+    if (const auto line = encodeRequest({talk_.newId(), CancelRequest{id}})) process_.write(*line);
 }
 
 std::optional<Error> RunnerClient::Process::late() {
@@ -139,22 +139,15 @@ std::optional<Error> RunnerClient::Process::late() {
 
 Result<std::optional<RunnerAnswer>> RunnerClient::Process::take(std::string_view line) {
     last_line_ = Clock::now();
-    Result<RunnerAnswer> answer = decodeAnswer(line);
+    RunnerTalk::Event event = talk_.take(line);
     const std::string expected = "answers of " + process_.name() + " in its protocol";
-    if (!answer) return fail(ErrorCode::Damaged, expected, "a line that is none (" + answer.error().message() + ")");
+    if (const auto* broken = std::get_if<Error>(&event)) return fail(broken->code, expected, broken->found);
+    auto* answer = std::get_if<RunnerAnswer>(&event);
+    if (answer == nullptr) return std::optional<RunnerAnswer>();
     const auto* error = std::get_if<RunnerError>(&answer->event);
-    const bool last = error != nullptr || std::holds_alternative<RunnerResult>(answer->event);
-    if (answer->id == 0) { // of the runner, not of a request
-        if (error != nullptr)
-            return fail(ErrorCode::Internal, expected, "its error '" + error->code + "': " + error->message);
-        if (last) return fail(ErrorCode::Damaged, expected, "a result of no request");
-        return std::optional(std::move(*answer));
-    }
-    if (answer->id < 0 || answer->id > last_id_)
-        return fail(ErrorCode::Damaged, expected,
-                    "an answer to request " + std::to_string(answer->id) + ", which was never made");
-    if (open_.find(answer->id) == open_.end()) return std::optional<RunnerAnswer>(); // after its last event
-    if (last) open_.erase(answer->id);
+    if (answer->id == 0 && error != nullptr) // of the runner, not of a request
+        return fail(ErrorCode::Internal, expected, "its error '" + error->code + "': " + error->message);
+    if (error != nullptr || std::holds_alternative<RunnerResult>(answer->event)) open_.erase(answer->id);
     return std::optional(std::move(*answer));
 }
 

@@ -15,7 +15,7 @@ using json::Element;
 using json::Reader;
 
 constexpr std::size_t kMaxGpus = 64, kMaxDirections = 8, kMaxText = 65'536, kMaxName = 512;
-constexpr std::int64_t kMostId = std::numeric_limits<std::int64_t>::max(), kMostInt = 0x7FFFFFFF;
+constexpr std::int64_t kMostId = std::numeric_limits<std::int64_t>::max(), kMostInt = 0x7FFFFFFF, kMostRounds = 100'000;
 
 Result<std::string> lineOf(JsonWriter&& json) {
     std::string line = std::move(json).take() + "\n";
@@ -40,8 +40,8 @@ struct CallWriter {
         start(whole ? "layer" : "fuse");
         json.key("region");
         writeRegion(json, call.region);
-        json.member("rounds", call.rounds).member("memory_limit_bytes", call.memory_limit_bytes);
-        json.member("time_limit_s", call.time_limit_s);
+        json.member("rounds", call.effort.rounds).member("memory_limit_bytes", call.memory_limit_bytes);
+        json.member("time_limit_s", call.effort.time_limit_s);
     }
     void operator()(const CancelRequest& call) const {
         start("cancel");
@@ -72,9 +72,9 @@ bool readCall(Reader& reader, const std::string& op, Element params, RunnerCall&
         const Reader::At inside(reader, "region");
         if (!readRegion(reader, *region, call.region)) return false;
     }
-    if (!reader.whole(params, "rounds", call.rounds, 1, 100'000) ||
+    if (!reader.whole(params, "rounds", call.effort.rounds, 1, kMostRounds) ||
         !reader.amount(params, "memory_limit_bytes", call.memory_limit_bytes) ||
-        !reader.amount(params, "time_limit_s", call.time_limit_s))
+        !reader.amount(params, "time_limit_s", call.effort.time_limit_s))
         return false;
     return out = std::move(call), true;
 }
@@ -118,7 +118,9 @@ bool readHello(Reader& reader, Element object, RunnerHello& out) {
 
 void writeSpread(JsonWriter& json, const char* key, const Spread& spread) {
     json.key(key).beginObject().member("median", spread.median).member("p10", spread.p10);
-    json.member("p90", spread.p90).endObject();
+    json.member("p90", spread.p90);
+    if (spread.rounds > 0) json.member("rounds", spread.rounds);
+    json.endObject();
 }
 
 // A run may take an hour; what says much more is no time, and would not fit the nanoseconds of a timeline.
@@ -139,7 +141,8 @@ bool readSpread(Reader& reader, Element object, const char* key, Spread& out) {
     if (!value->is_object()) return reader.fail("median, p10 and p90", json::describe(*value));
     if (!reader.amount(*value, "median", out.median, kMostUs)) return false;
     out.p10 = out.p90 = out.median;
-    if (!reader.amount(*value, "p10", out.p10, kMostUs) || !reader.amount(*value, "p90", out.p90, kMostUs))
+    if (!reader.amount(*value, "p10", out.p10, kMostUs) || !reader.amount(*value, "p90", out.p90, kMostUs) ||
+        !reader.whole(*value, "rounds", out.rounds, 0, kMostRounds))
         return false;
     if (out.median > 0 && out.median < kLeastUs) return reader.fail("a time, or 0", "less than 1e-6 us");
     return (out.p10 <= out.median && out.median <= out.p90) ||

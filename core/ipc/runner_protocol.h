@@ -17,6 +17,7 @@
 #pragma once
 
 #include "core/base/result.h"
+#include "core/ipc/fuse_effort.h"
 #include "core/region/program.h"
 
 #include <cstdint>
@@ -64,9 +65,8 @@ struct LoadTorchscriptRequest {
 };
 struct FuseRequest {
     Region region; // also a layer or a model
-    int rounds = 20;
+    FuseEffort effort{};
     double memory_limit_bytes = 0; // 0: what the device has free
-    double time_limit_s = 60;
 };
 struct CancelRequest {
     std::int64_t target = 0;
@@ -82,6 +82,9 @@ struct RunnerRequest {
 // Microseconds over the rounds.
 struct Spread {
     double median = 0, p10 = 0, p90 = 0;
+    int rounds = 0; // 0: not told
+    // Percentiles of a round or two say nothing; where rounds are not told, equal ones are of a single round.
+    [[nodiscard]] bool known() const noexcept { return rounds > 0 ? rounds >= 3 : p90 > p10; }
 };
 
 struct CalibrateResult {

@@ -14,7 +14,8 @@ std::optional<TimelineAfter> timelineAfter(const Analysis& analysis, const Measu
                                            const SelectionSets& selection, std::span<const ChosenPtr> regions) {
     if (!analysis.trace || analysis.steps.empty() || set.empty() || !analysis.time_factors.empty()) return {};
     if (static_cast<std::size_t>(std::max<std::int16_t>(analysis.step, 0)) >= analysis.steps.size()) return {};
-    std::vector<ShownInstance> shown = shownInstances(analysis, set, selection, regions);
+    const MeasuredPlan plan = applyMeasured(analysis, set);
+    std::vector<ShownInstance> shown = shownInstances(analysis, set, plan.plan, selection, regions);
     // Of two that share a kernel the one stays that the step's total counts.
     std::stable_partition(shown.begin(), shown.end(), [](const ShownInstance& one) { return one.counts; });
     std::vector<FusedChange> changes;
@@ -26,7 +27,9 @@ std::optional<TimelineAfter> timelineAfter(const Analysis& analysis, const Measu
             if (d.has_fused) change.fused[d.direction == "backward" ? 1U : 0U] = fusedNs(d);
         changes.push_back(std::move(change));
     }
-    return replay(analysis, changes);
+    std::optional<TimelineAfter> after = replay(analysis, changes);
+    if (after) after->plan_measured = plan.whole();
+    return after;
 }
 
 } // namespace fusescope

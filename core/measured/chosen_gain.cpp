@@ -2,6 +2,7 @@
 #include "core/measured/chosen_gain.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace fusescope {
 namespace {
@@ -35,29 +36,27 @@ Work workOf(const Finding& finding) {
 
 } // namespace
 
-std::vector<std::string> countedWith(const Analysis& analysis, const Plan& plan, std::span<const ChosenPtr> regions,
-                                     std::size_t row) {
-    std::vector<std::string> out;
-    if (row >= regions.size()) return out;
-    const Work own = workOf(regions[row]->work);
-    const auto shares = [&](const Work& other) {
-        return meet(own.kernels, other.kernels) || meet(own.nodes, other.nodes);
-    };
+std::vector<RegionGain> regionGains(const Analysis& analysis, const MeasuredSet& set, const Plan& plan,
+                                    std::span<const ChosenPtr> regions) {
+    std::vector<std::pair<std::string, Work>> counted; // under which name
     for (const PlanPart& part : plan.parts)
         for (const Finding& finding : analysis.findings) {
             if (finding.id != part.finding) continue;
             Work chosen; // the plan takes some of its instances
             for (const std::uint32_t i : part.instances) chosen.add(finding.instances[i]);
-            if (shares(chosen)) out.push_back(finding.id);
+            counted.emplace_back(finding.id, std::move(chosen));
         }
-    for (std::size_t before = 0; before < row; ++before)
-        if (shares(workOf(regions[before]->work))) out.push_back(regions[before]->title);
-    return out;
-}
-
-bool countsBeside(const Analysis& analysis, const Plan& plan, std::span<const ChosenPtr> regions, std::size_t row,
-                  const MeasuredFinding& measured) {
-    return measured.any() && measured.measured_ns > 0 && countedWith(analysis, plan, regions, row).empty();
+    std::vector<RegionGain> gains;
+    for (const ChosenPtr& region : regions) {
+        RegionGain& gain = gains.emplace_back();
+        gain.measured = applyMeasured(analysis, *region, set);
+        Work own = workOf(region->work);
+        for (const auto& [name, work] : counted)
+            if (meet(own.kernels, work.kernels) || meet(own.nodes, work.nodes)) gain.with.push_back(name);
+        gain.counts = gain.measured.any() && gain.measured.measured_ns > 0 && gain.with.empty();
+        if (gain.counts) counted.emplace_back(region->title, std::move(own));
+    }
+    return gains;
 }
 
 MeasuredFinding applyMeasured(const Analysis& analysis, const ChosenRegion& region, const MeasuredSet& set) {
@@ -68,10 +67,9 @@ MeasuredFinding applyMeasured(const Analysis& analysis, const ChosenRegion& regi
 
 MeasuredPlan applyMeasured(const Analysis& analysis, const MeasuredSet& set, std::span<const ChosenPtr> regions) {
     MeasuredPlan plan = applyMeasured(analysis, set);
-    for (std::size_t row = 0; row < regions.size(); ++row) {
-        const MeasuredFinding measured = applyMeasured(analysis, *regions[row], set);
-        const double saved = measured.measured_ns;
-        if (!countsBeside(analysis, plan.plan, regions, row, measured)) continue;
+    for (const RegionGain& gain : regionGains(analysis, set, plan.plan, regions)) {
+        if (!gain.counts) continue;
+        const double saved = gain.measured.measured_ns;
         ++plan.regions;
         for (double* range : {&plan.saving_ns.low, &plan.saving_ns.expected, &plan.saving_ns.high}) *range += saved;
         for (double* range :

@@ -5,21 +5,24 @@
 #include "core/measured/measured.h"
 #include "core/region/chosen.h"
 
-#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace fusescope {
 
-// The findings (ids) of the plan, that of the analysis or the one chosen again, and the regions (titles) before `row`
-// that share kernels or nodes with a region: what it saves is counted with them already.
-[[nodiscard]] std::vector<std::string> countedWith(const Analysis& analysis, const Plan& plan,
-                                                   std::span<const ChosenPtr> regions, std::size_t row);
-
-// Whether the step gains what was measured of a region: it saves something, and nothing of it is counted already.
-[[nodiscard]] bool countsBeside(const Analysis& analysis, const Plan& plan, std::span<const ChosenPtr> regions,
-                                std::size_t row, const MeasuredFinding& measured);
+// What was measured of a region, and whether the step gains it: it saves something, and nothing of its work is counted
+// already.
+struct RegionGain {
+    MeasuredFinding measured;
+    // Of the findings of the plan (ids) and of the regions before it that count (titles) those that share kernels or
+    // nodes with it.
+    std::vector<std::string> with;
+    bool counts = false;
+};
+// Parallel to the regions. plan: that of the analysis or the one chosen again.
+[[nodiscard]] std::vector<RegionGain> regionGains(const Analysis& analysis, const MeasuredSet& set, const Plan& plan,
+                                                  std::span<const ChosenPtr> regions);
 
 // applyMeasured() of a region; without a promise where the region makes none (nodes have a limit instead).
 [[nodiscard]] MeasuredFinding applyMeasured(const Analysis& analysis, const ChosenRegion& region,

@@ -96,14 +96,34 @@ std::optional<StepTime> stepTimeOf(const Finding& finding, const Instance& insta
     return StepTime{instance.forward_ns, instance.backward_ns, instance.idle_ns};
 }
 
+namespace {
+
+// Of a direction, unfused and fused: those that the step knows.
+std::pair<const Spread&, const Spread&> timesOf(const Comparison& c, const std::optional<StepTime>& in_step) {
+    if (in_step && !(in_step->wait_ns > 0) && c.baseline.graph_us.median > 0 && c.fused.graph_us.median > 0)
+        return {c.baseline.graph_us, c.fused.graph_us};
+    return {c.baseline.us, c.fused.us};
+}
+
+} // namespace
+
+SpeedVerdict measuredSpeed(const FuseResult& result, const std::optional<StepTime>& in_step) {
+    if (!hasFusedForm(result)) return SpeedVerdict::Unknown;
+    const bool clear = std::any_of(result.directions.begin(), result.directions.end(), [&](const Comparison& c) {
+        const auto [before, after] = timesOf(c, in_step);
+        return c.has_fused && speedOf(before, after) != SpeedVerdict::NotFaster;
+    });
+    const double saving = measuredSaving(result, in_step);
+    if (!clear || saving == 0) return SpeedVerdict::NotFaster;
+    return saving > 0 ? SpeedVerdict::Faster : SpeedVerdict::Slower;
+}
+
 double measuredSaving(const FuseResult& result, const std::optional<StepTime>& in_step) {
     double saving = 0;
     for (const Comparison& c : result.directions) {
         if (!c.has_fused) continue;
-        const bool graphs =
-            in_step && !(in_step->wait_ns > 0) && c.baseline.graph_us.median > 0 && c.fused.graph_us.median > 0;
-        const double before = (graphs ? c.baseline.graph_us : c.baseline.us).median * kNsPerUs;
-        const double after = (graphs ? c.fused.graph_us : c.fused.us).median * kNsPerUs;
+        const auto [unfused, fused] = timesOf(c, in_step);
+        const double before = unfused.median * kNsPerUs, after = fused.median * kNsPerUs;
         if (!in_step || before <= after) {
             saving += before - after;
             continue;

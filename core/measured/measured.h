@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/analysis/analysis.h"
-#include "core/ipc/runner_protocol.h"
+#include "core/ipc/fuse_verdict.h"
 
 #include <cstdint>
 #include <map>
@@ -80,6 +80,8 @@ struct StepTime {
 // one by one, and that shows in its times. Without a step of the GPU that ran (`in_step` is none): as the runner
 // launched both forms, one by one.
 [[nodiscard]] double measuredSaving(const FuseResult& result, const std::optional<StepTime>& in_step);
+// The same as a verdict: no direction's fused runs are clear of the unfused ones, or directions cancel out: not faster.
+[[nodiscard]] SpeedVerdict measuredSpeed(const FuseResult& result, const std::optional<StepTime>& in_step);
 [[nodiscard]] bool hasFusedForm(const FuseResult& result); // in any direction: something was compared
 
 struct MeasuredClass {

@@ -84,7 +84,9 @@ std::vector<RooflineMove> rooflineMoves(const Analysis& analysis, const Measured
             ends.flops -= instance.fused_backward.flops;
             ends.bytes -= instance.fused_backward.bytes();
         }
-        add(analysis, {static_cast<std::uint32_t>(row), first, nullptr}, ends, ", fused, as measured", moves);
+        const FusedOf of{static_cast<std::uint32_t>(row), first, nullptr,
+                         shownSpeed(most->result->result, analysis.findings[row], instance)};
+        add(analysis, of, ends, ", fused, as measured", moves);
     }
     for (const ChosenPtr& region : regions) {
         if (!drawnAsFused(*region)) continue;
@@ -110,8 +112,9 @@ std::vector<RooflineMove> rooflineMoves(const Analysis& analysis, const Measured
         // What a fused backward computes is not known: as much as is computed now.
         ends.flops = (instance.fused.flops > 0 ? instance.fused.flops : forward_flops) + ends.flops_now - forward_flops;
         ends.bytes = instance.fused.bytes() - (backward ? 0 : instance.fused_backward.bytes());
-        add(analysis, fusedOf(region, first), ends, backward ? ", fused, as measured" : ", fused, forward, as measured",
-            moves);
+        FusedOf of = fusedOf(region, first);
+        of.speed = shownSpeed(most->result->result, region->work, instance);
+        add(analysis, of, ends, backward ? ", fused, as measured" : ", fused, forward, as measured", moves);
     }
     return moves;
 }
@@ -119,7 +122,9 @@ std::vector<RooflineMove> rooflineMoves(const Analysis& analysis, const Measured
 std::vector<TimelineFused> timelineFused(const Analysis& analysis, const MeasuredSet& set,
                                          const SelectionSets& selection, std::span<const ChosenPtr> regions) {
     std::vector<TimelineFused> out;
-    for (const ShownInstance& one : shownInstances(analysis, set, selection, regions)) {
+    if (set.empty()) return out;
+    const Plan plan = applyMeasured(analysis, set).plan;
+    for (const ShownInstance& one : shownInstances(analysis, set, plan, selection, regions)) {
         TimelineFused fused;
         static_cast<FusedOf&>(fused) = one.of;
         for (const Comparison& d : one.result->result.directions)

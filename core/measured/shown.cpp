@@ -20,12 +20,23 @@ void take(const FusedOf& work, const Finding& finding, const MeasuredFinding& me
             if (!shown) continue;
             ShownInstance one{work, &finding.instances[i], c.result, counts};
             one.of.instance = i;
+            one.of.speed = shownSpeed(c.result->result, finding, finding.instances[i]);
             out.push_back(std::move(one));
         }
     }
 }
 
 } // namespace
+
+FusedSpeed shownSpeed(const FuseResult& result, const Finding& finding, const Instance& instance) {
+    switch (measuredSpeed(result, stepTimeOf(finding, instance))) {
+    case SpeedVerdict::Faster: return FusedSpeed::Faster;
+    case SpeedVerdict::Slower: return FusedSpeed::Slower;
+    case SpeedVerdict::NotFaster:
+    case SpeedVerdict::Unknown: break;
+    }
+    return FusedSpeed::NoGain;
+}
 
 bool drawnAsFused(const ChosenRegion& region) {
     const std::vector<Instance>& all = region.work.instances;
@@ -41,11 +52,10 @@ FusedOf fusedOf(const ChosenPtr& region, std::uint32_t instance) {
     return {0, instance, std::make_shared<const DrawnRegion>(std::move(drawn))};
 }
 
-std::vector<ShownInstance> shownInstances(const Analysis& analysis, const MeasuredSet& set,
+std::vector<ShownInstance> shownInstances(const Analysis& analysis, const MeasuredSet& set, const Plan& plan,
                                           const SelectionSets& selection, std::span<const ChosenPtr> regions) {
     std::vector<ShownInstance> out;
     if (set.empty()) return out;
-    const Plan plan = applyMeasured(analysis, set).plan;
     for (std::size_t row = 0; row < analysis.findings.size(); ++row) {
         const Finding& finding = analysis.findings[row];
         const FusedOf work{static_cast<std::uint32_t>(row), 0, nullptr};
@@ -58,14 +68,13 @@ std::vector<ShownInstance> shownInstances(const Analysis& analysis, const Measur
             return std::pair(counts || picked, counts);
         });
     }
+    const std::vector<RegionGain> gains = regionGains(analysis, set, plan, regions);
     for (std::size_t row = 0; row < regions.size(); ++row) {
-        if (!drawnAsFused(*regions[row])) continue;
-        const MeasuredFinding measured = applyMeasured(analysis, *regions[row], set);
-        if (!measured.any()) continue;
+        const RegionGain& gain = gains[row];
+        if (!drawnAsFused(*regions[row]) || !gain.measured.any()) continue;
         const FusedOf work = fusedOf(regions[row]);
-        const bool counts = countsBeside(analysis, plan, regions, row, measured);
-        if (!counts && !isPicked(selection, work)) continue;
-        take(work, regions[row]->work, measured, out, [&](std::uint32_t) { return std::pair(true, counts); });
+        if (!gain.counts && !isPicked(selection, work)) continue;
+        take(work, regions[row]->work, gain.measured, out, [&](std::uint32_t) { return std::pair(true, gain.counts); });
     }
     return out;
 }

@@ -17,15 +17,18 @@ namespace fusescope {
 [[nodiscard]] bool drawnAsFused(const ChosenRegion& region);
 [[nodiscard]] FusedOf fusedOf(const ChosenPtr& region, std::uint32_t instance = 0);
 
+// measuredSpeed() for pictures.
+[[nodiscard]] FusedSpeed shownSpeed(const FuseResult& result, const Finding& finding, const Instance& instance);
+
 struct ShownInstance {
     FusedOf of;
     const Instance* instance = nullptr; // of the analysis or of `regions`
     const MeasuredResult* result = nullptr;
     bool counts = false; // in the step's total; else it is shown because it is selected
 };
-// Findings by row, then regions in their order.
+// Findings by row, then regions in their order. plan: as measured, applyMeasured().
 [[nodiscard]] std::vector<ShownInstance> shownInstances(const Analysis& analysis, const MeasuredSet& set,
-                                                        const SelectionSets& selection,
+                                                        const Plan& plan, const SelectionSets& selection,
                                                         std::span<const ChosenPtr> regions);
 
 } // namespace fusescope

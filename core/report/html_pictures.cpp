@@ -47,7 +47,8 @@ void picturesSection(const Analysis& a, const LayoutFunction& layout, const Meas
     if (after) {
         moved = " Shown is the " + afterText(*after) +
                 ": fused kernels are outlined in green, later work has moved up, dashed outlines below show where the "
-                "replaced kernels ran. What is only predicted stays as recorded.";
+                "replaced kernels ran.";
+        if (!after->plan_measured) moved += " What is only predicted stays as recorded.";
         if (const std::string held = afterHeldText(*after); !held.empty()) moved += " " + held + ".";
     } else if (!fused.empty()) {
         moved = " Green: fused kernels as measured, over what they replace; later work stands where it was.";

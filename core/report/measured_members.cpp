@@ -13,7 +13,9 @@ void writeSpread(JsonWriter& json, const char* key, const Spread& spread) {
         json.null();
         return;
     }
-    json.beginObject().member("median", spread.median).member("p10", spread.p10).member("p90", spread.p90).endObject();
+    json.beginObject().member("median", spread.median).member("p10", spread.p10).member("p90", spread.p90);
+    if (spread.rounds > 0) json.member("rounds", spread.rounds);
+    json.endObject();
 }
 
 // A number, or null where it is not known.

@@ -31,7 +31,7 @@ struct MeasuredView {
 
 // One direction in words; "–" for what is not known.
 struct DirectionText {
-    std::string baseline, fused; // "83.9 µs ±2%"
+    std::string baseline, fused; // "83.9 µs ±2%", "83.9 µs (1 round)"
     std::string speedup;         // "4.10x"
     std::string graph, graph_speedup;
     std::string rate, of_roof; // "3.2" TB/s, "80.0%"

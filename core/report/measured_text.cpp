@@ -19,7 +19,9 @@ const std::string kNone = "–";
 
 std::string spreadText(const Spread& us) {
     if (!(us.median > 0)) return kNone;
-    return fmt::format("{} ±{:.0f}%", formatDuration(us.median * 1e3), 50 * (us.p90 - us.p10) / us.median);
+    const std::string time = formatDuration(us.median * 1e3);
+    if (us.known()) return fmt::format("{} ±{:.0f}%", time, 50 * (us.p90 - us.p10) / us.median);
+    return us.rounds > 0 ? time + " (" + formatCounted(us.rounds, "round") + ")" : time;
 }
 std::string timeText(double us) { return us > 0 ? formatDuration(us * 1e3) : kNone; }
 std::string timesText(double factor) { return factor > 0 ? formatSignificant(factor) + "x" : kNone; }
@@ -44,13 +46,13 @@ MeasuredView viewOf(const Analysis& analysis, const MeasuredSet& set, std::span<
         if (MeasuredFinding made = applyMeasured(analysis, analysis.findings[f], set); fits(made))
             view.findings[f] = std::move(made);
     }
+    std::vector<RegionGain> gains = regionGains(analysis, set, view.plan.plan, regions);
     for (std::size_t row = 0; row < regions.size(); ++row) {
         RegionView& one = view.regions.emplace_back();
         one.region = regions[row];
-        one.counted_with = countedWith(analysis, view.plan.plan, regions, row);
-        MeasuredFinding made = applyMeasured(analysis, *one.region, set);
-        one.counts = countsBeside(analysis, view.plan.plan, regions, row, made);
-        if (fits(made)) one.measured = std::move(made);
+        one.counted_with = std::move(gains[row].with);
+        one.counts = gains[row].counts;
+        if (fits(gains[row].measured)) one.measured = std::move(gains[row].measured);
     }
     return view;
 }

@@ -1,55 +1,32 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Measuring findings in the window: buttons, queue, cancelling, results, undo. The whole window on the bundled sample,
-// with a runner that the test plays itself.
-#include "tests/ui/played_runner.h"
-#include "tests/ui/window_harness.h"
+// Measuring a finding in the window: buttons, progress, results, what goes wrong, undo.
+#include "tests/ui/fuse_fixture.h"
 
 #include "ui/fuse/fuse_actions.h"
-#include "ui/fuse/fuse_bar.h"
-#include "ui/fuse/fuse_queue.h"
 #include "ui/fuse/fuse_words.h"
 #include "ui/models/finding_model.h"
 #include "ui/models/roles.h"
 #include "ui/panels/finding_card.h"
-#include "ui/panels/findings_panel.h"
 
-#include <QAction>
-#include <QFileDialog>
-#include <QLabel>
-#include <QListView>
 #include <QMenu>
-#include <QPushButton>
 #include <QSignalSpy>
-#include <QTemporaryDir>
-#include <QTextBrowser>
 
 #include <vector>
 
 namespace fusescope {
 
-class FuseTest : public QObject {
+class FuseTest : public QObject, FuseFixture {
     Q_OBJECT
 
 private Q_SLOTS:
-    void initTestCase() {
-        window_ = windowOnSample();
-        QVERIFY(window_);
-        QVERIFY(QTest::qWaitFor([&] { return queue().prepared(); }, kLoadMs));
-    }
-    void cleanupTestCase() { window_.reset(); }
+    void initTestCase() { QVERIFY(open()); }
+    void cleanupTestCase() { close(); }
     void init() {
-        played_ = std::make_unique<PlayedRunner>();
-        queue().setRunner(played_.get());
+        begin();
         row_ = rowOf("rms_norm");
         session().pick({PickKind::Finding, static_cast<std::uint32_t>(row_)});
     }
-    void cleanup() {
-        queue().cancelAll();
-        session().setMeasured({});
-        queue().undoStack()->clear();
-        queue().setRunner(nullptr);
-        played_.reset();
-    }
+    void cleanup() { end(); }
 
     void theButtonSaysWhyNot() {
         QVERIFY(button()->isVisible());
@@ -188,136 +165,6 @@ private Q_SLOTS:
         QVERIFY(session().measured().empty());
     }
 
-    void thePlanIsMeasuredOneByOne() {
-        action("Fuse all in the &plan")->trigger();
-        const std::size_t wanted = queue().active();
-        QVERIFY(wanted >= 2);
-        QCOMPARE(played_->asked.size(), std::size_t{1}); // one on its way
-        int guard = 0;
-        while (queue().active() > 0 && ++guard < 200) played_->answer(300, 100);
-        QCOMPARE(queue().active(), std::size_t{0});
-        QCOMPARE(applyMeasured(analysis(), session().measured()).measured, wanted);
-        QVERIFY(headline().contains(QLatin1String("measured")));
-    }
-
-    // Everything of the plan is slower when fused: what had lost to it is the plan now.
-    void thePlanIsChosenAgain() {
-        const std::vector<std::string> before = analysis().plan.findings;
-        action("Fuse all in the &plan")->trigger();
-        int guard = 0;
-        while (queue().active() > 0 && ++guard < 200) played_->answer(100, 300);
-        const MeasuredPlan& plan = session().measuredPlan();
-        for (const std::string& id : before)
-            if (session().measured().any(id))
-                QVERIFY2(std::find(plan.plan.findings.begin(), plan.plan.findings.end(), id) ==
-                             plan.plan.findings.end(),
-                         id.c_str());
-        QVERIFY(!plan.left_out.empty());
-        const auto tip = headlineTip();
-        QVERIFY2(tip.contains(QLatin1String("Left out of the plan")), qPrintable(tip));
-        session().setMeasured({});
-        QCOMPARE(session().measuredPlan().plan.findings, before);
-    }
-
-    void withoutARunnerNobodyWaits() {
-        queue().fusePlan();
-        const std::size_t wanted = queue().active();
-        played_->fail("no_runner");
-        QCOMPARE(queue().active(), std::size_t{0});
-        QCOMPARE(played_->asked.size(), std::size_t{1});
-        std::size_t failed = 0;
-        for (std::size_t row = 0; row < analysis().findings.size(); ++row)
-            failed += queue().job(row).state == FuseJob::State::Failed ? 1 : 0;
-        QCOMPARE(failed, wanted);
-        QVERIFY(errorWords(queue().job(row_).error).long_text.contains(QLatin1String("ssh gpu-box")));
-    }
-
-    void cancelOfOneThatWaitsLeavesTheOthers() {
-        queue().fusePlan();
-        const std::size_t wanted = queue().active();
-        std::size_t waiting = 0;
-        for (std::size_t row = 0; row < analysis().findings.size(); ++row)
-            if (queue().job(row).state == FuseJob::State::Waiting) waiting = row;
-        queue().cancel(waiting);
-        QCOMPARE(queue().active(), wanted - 1);
-        QVERIFY(played_->cancelled.empty());
-        action("&Cancel all measurements")->trigger();
-        QCOMPARE(queue().active(), std::size_t{0});
-        QCOMPARE(played_->cancelled.size(), std::size_t{1});
-        played_->answer(300, 100); // too late: nobody's
-        QVERIFY(session().measured().empty());
-    }
-
-    void resultsStayWithAnotherStepAndGoWithTheFiles() {
-        queue().fuse(row_);
-        answerAll(row_, 400, 50);
-        const std::size_t landed = session().measured().results().size();
-        const AnalysisPtr now = session().analysis();
-        auto other = std::make_shared<Analysis>(*now);
-        session().setAnalysis(other);
-        QCOMPARE(session().measured().results().size(), landed);
-        auto another = std::make_shared<Analysis>(*now);
-        another->files.push_back("other.pt2");
-        session().setAnalysis(another);
-        QVERIFY(session().measured().empty());
-        session().setAnalysis(now);
-        QVERIFY(QTest::qWaitFor([&] { return queue().prepared(); }, kLoadMs));
-    }
-
-    void aSessionBringsEverythingBack() {
-        queue().fuse(row_);
-        answerAll(row_, 400, 50);
-        const QTemporaryDir folder;
-        const QString path = folder.filePath(QStringLiteral("mine.fusescope"));
-        QSignalSpy written(window_.get(), &MainWindow::exported);
-        window_->saveSession(path);
-        QVERIFY(written.wait(kLoadMs));
-        QVERIFY(written.front().at(1).toBool());
-        const MeasuredSet before = session().measured();
-        const QString total = headline();
-
-        MainWindow other(false);
-        other.resize(1600, 1000);
-        other.show();
-        QVERIFY(openAndSettle(other, {path}));
-        QVERIFY(other.banner().sentences().isEmpty());
-        QVERIFY(other.session().analysis());
-        QCOMPARE(other.session().selection().pick, (Pick{PickKind::Finding, static_cast<std::uint32_t>(row_)}));
-        QCOMPARE(other.session().measured().results().size(), before.results().size());
-        for (const auto& [key, result] : before.results()) {
-            const MeasuredResult* again = other.session().measured().find(key.first, key.second);
-            QVERIFY(again != nullptr);
-            QCOMPARE(again->result.device, result.result.device);
-            QCOMPARE(again->result.directions.size(), result.result.directions.size());
-            QCOMPARE(again->result.directions[0].fused.us.median, result.result.directions[0].fused.us.median);
-            QCOMPARE(again->fused_bytes, result.fused_bytes);
-            QCOMPARE(again->when_s, result.when_s);
-        }
-        QCOMPARE(applyMeasured(*other.session().analysis(), other.session().measured()).predicted_step_ns.expected,
-                 applyMeasured(analysis(), before).predicted_step_ns.expected);
-
-        // Another content than it was saved with: the results are left out, and it is said.
-        QFile file(path);
-        QVERIFY(file.open(QIODevice::ReadWrite));
-        QByteArray json = file.readAll();
-        const qsizetype hash = json.indexOf("\"sha256\": \"") + 11;
-        json[hash] = json[hash] == '0' ? '1' : '0';
-        file.resize(0);
-        file.seek(0);
-        file.write(json);
-        file.close();
-        QVERIFY(openAndSettle(other, {path}));
-        QVERIFY(other.session().measured().empty());
-        QCOMPARE(other.banner().sentences().size(), 1);
-        // No session at all.
-        QFile broken(folder.filePath(QStringLiteral("broken.fusescope")));
-        QVERIFY(broken.open(QIODevice::WriteOnly));
-        broken.write("{\"schema\": \"something\"}");
-        broken.close();
-        QVERIFY(openAndSettle(other, {broken.fileName()}));
-        QVERIFY(other.banner().sentences().front().contains(QLatin1String("session")));
-    }
-
     void aViewFusesToo() {
         session().clear();
         QMenu menu;
@@ -330,85 +177,6 @@ private Q_SLOTS:
         mine->trigger();
         QVERIFY(queue().job(row_).active());
         QCOMPARE(session().selection().pick, (Pick{PickKind::Finding, static_cast<std::uint32_t>(row_)}));
-    }
-
-    void exportedReportsHoldResults() {
-        const QTemporaryDir folder;
-        const QString path = folder.filePath(QStringLiteral("report.md"));
-        queue().fuse(row_);
-        answerAll(row_, 400, 48);
-        QSignalSpy written(window_.get(), &MainWindow::exported);
-        QTimer asker;
-        connect(&asker, &QTimer::timeout, this, [&path] {
-            auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
-            if (dialog == nullptr) return;
-            dialog->selectFile(path);
-            QMetaObject::invokeMethod(dialog, "accept");
-        });
-        asker.start(20);
-        for (QAction* one : window_->findChildren<QAction*>())
-            if (one->text().startsWith(QLatin1String("Export &Markdown"))) one->trigger();
-        asker.stop();
-        QVERIFY(!written.empty() || written.wait(kLoadMs));
-        QFile file(path);
-        QVERIFY(file.open(QIODevice::ReadOnly));
-        const QByteArray report = file.readAll();
-        QVERIFY(report.contains("## Measured"));
-        QVERIFY(report.contains("| 400 µs ±0% | 48.0 µs ±0% | 8.33x |"));
-    }
-
-    // A decode step has a shape for each length of the cache.
-    void everyShapeIsMeasuredTheLongestFirst() {
-        auto made = std::make_shared<Analysis>();
-        made->device.name = "NVIDIA H200";
-        made->device.source = DeviceSource::Trace;
-        Finding norms;
-        norms.id = "rms_norm";
-        norms.pattern = Pattern::RmsNorm;
-        for (int i = 0; i < 9; ++i) {
-            Instance one;
-            one.pattern = Pattern::RmsNorm;
-            one.from_trace = true;
-            one.geometry.dtype = DType::BFloat16;
-            one.geometry.rows = 16.0 * (i + 1);
-            one.geometry.width = 64;
-            one.geometry.eps = 1e-6;
-            one.geometry.sizes = {1, 16 * (i + 1), 64};
-            one.shape = std::to_string(16 * (i + 1)) + "x64 bf16";
-            one.forward_ns = 1000.0 * (1 + (i * 5) % 9); // in no order
-            norms.instances.push_back(one);
-        }
-        made->findings.push_back(std::move(norms));
-        Session own;
-        FuseQueue all(&own);
-        PlayedRunner runner;
-        all.setRunner(&runner);
-        own.setAnalysis(made);
-        QVERIFY(QTest::qWaitFor([&] { return all.prepared(); }, kLoadMs));
-        QCOMPARE(all.reasonAgainst(0), QString());
-        all.fuse(0);
-        QCOMPARE(all.job(0).of, std::size_t{9});
-        // 9000 ns is the instance i with 5 i = 8 (mod 9): i = 7, of 128 rows.
-        QCOMPARE(runner.asked.front().inputs.front().meta.sizes, (std::vector<std::int64_t>{1, 128, 64}));
-        for (int i = 0; i < 7; ++i) runner.answer(9, 4);
-        QVERIFY(jobText(all.job(0)).contains(QLatin1String("shape 8 of 9")));
-        // Cancelled, it keeps what is measured.
-        all.cancel(0);
-        runner.fail("cancelled");
-        // A form without a backward says so in the list, too.
-        MeasuredSet alone = own.measured();
-        QVERIFY(!measuredLine(applyMeasured(*made, made->findings[0], alone)).contains(QLatin1String("alone")));
-        for (const auto& [key, result] : own.measured().results()) {
-            MeasuredResult noted = result;
-            noted.note = "pointwise_chain has no backward: the forward alone is measured";
-            alone.set(noted);
-        }
-        const QString told = measuredLine(applyMeasured(*made, made->findings[0], alone));
-        QVERIFY2(told.contains(QStringLiteral("forward 2.25× alone")), qPrintable(told));
-        const MeasuredFinding measured = applyMeasured(*made, made->findings[0], own.measured());
-        QCOMPARE(measured.measured, std::size_t{7});
-        QVERIFY2(measuredLine(measured).endsWith(QStringLiteral("7 of 9 shapes")), qPrintable(measuredLine(measured)));
-        QVERIFY(measuredHtml(measured, Theme::Light).contains(QLatin1String("in 7 of 9 shapes")));
     }
 
     void twoHundredClicks() {
@@ -428,48 +196,8 @@ private Q_SLOTS:
     }
 
 private:
-    Session& session() { return window_->session(); }
-    const Analysis& analysis() { return *session().analysis(); }
-    FuseQueue& queue() { return window_->fuseQueue(); }
-    FindingsPanel* findings() { return &window_->findings(); }
-    QListView* list() { return findings()->findChild<QListView*>(); }
-    FuseBar* bar() { return findings()->findChild<FuseBar*>(); }
-    QPushButton* button() { return bar()->findChild<QPushButton*>(QStringLiteral("fuseButton")); }
-    QString detail() { return findings()->findChild<QTextBrowser*>()->toPlainText(); }
     FuseJob::State state() { return queue().job(row_).state; }
     int cardHeight() { return list()->visualRect(list()->currentIndex()).height(); }
-    const QLabel* headlineLabel() {
-        for (const QLabel* label : window_->findChildren<QLabel*>())
-            if (label->text().startsWith(QLatin1String("step ")) && label->font().bold() &&
-                label->parentWidget()->inherits("QToolBar"))
-                return label;
-        return nullptr;
-    }
-    QString headline() {
-        const QLabel* label = headlineLabel();
-        return label != nullptr ? label->text() : QString();
-    }
-    QString headlineTip() {
-        const QLabel* label = headlineLabel();
-        return label != nullptr ? label->toolTip() : QString();
-    }
-    QAction* action(const char* name) {
-        for (QAction* one : window_->findChildren<QAction*>())
-            if (one->text() == QLatin1String(name)) return one;
-        return nullptr;
-    }
-    std::size_t rowOf(const char* id) {
-        for (std::size_t row = 0; row < analysis().findings.size(); ++row)
-            if (analysis().findings[row].id == id) return row;
-        return 0;
-    }
-    void answerAll(std::size_t row, double before_us, double after_us, bool gpu = true) {
-        int guard = 0;
-        while (queue().job(row).active() && ++guard < 20) played_->answer(before_us, after_us, gpu);
-    }
-
-    std::unique_ptr<MainWindow> window_;
-    std::unique_ptr<PlayedRunner> played_;
     std::size_t row_ = 0;
 };
 

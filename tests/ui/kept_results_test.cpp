@@ -4,6 +4,7 @@
 #include "tests/ui/window_harness.h"
 #include "ui/fuse/fuse_queue.h"
 
+#include <QLockFile>
 #include <QPushButton>
 #include <QTemporaryDir>
 
@@ -15,8 +16,8 @@
 namespace fusescope {
 namespace {
 
-MeasuredSet oneResult(const Analysis& analysis) {
-    const Finding& finding = analysis.findings.front();
+MeasuredSet oneResult(const Analysis& analysis, std::size_t row = 0) {
+    const Finding& finding = analysis.findings.at(row);
     MeasuredResult m;
     m.finding = finding.id;
     m.instance_class = instanceClasses(analysis, finding).front().name;
@@ -66,6 +67,12 @@ private:
     rlimit before_{};
     void (*handler_)(int) = nullptr;
 };
+
+// As a window that has written nothing there yet.
+bool keep(const QString& path, const SessionFile& session) {
+    MeasuredFile known;
+    return keepResults(path, session, known) == Kept::Yes;
+}
 
 QStringList filesIn(const QString& folder) { return QDir(folder).entryList(QDir::Files); }
 
@@ -170,7 +177,44 @@ private Q_SLOTS:
         // As another window would that is in the middle of its writing.
         QVERIFY(QDir().mkpath(QFileInfo(path).path()) && QDir().mkpath(path + QStringLiteral(".part")));
         SessionFile session = oneSession();
-        QVERIFY(keepResults(path, session));
+        QVERIFY(keep(path, session));
+        QVERIFY(keptResults(path).has_value());
+    }
+
+    void whatTwoWindowsMeasureIsThereForAThird() {
+        const QTemporaryDir folder;
+        const QStringList files{sampleTrace(), sampleGraph()};
+        auto first = windowOn(folder.path(), files), second = windowOn(folder.path(), files);
+        QVERIFY(first && second);
+        first->session().setMeasured(oneResult(*first->session().analysis(), 0));
+        second->session().setMeasured(oneResult(*second->session().analysis(), 1));
+        MeasuredSet two = first->session().measured();
+        const MeasuredSet more = oneResult(*first->session().analysis(), 2);
+        two.set(more.results().begin()->second);
+        first->session().setMeasured(two);
+        auto third = windowOn(folder.path(), files);
+        QVERIFY(third != nullptr);
+        QCOMPARE(third->session().measured().results().size(), std::size_t{3});
+        // What one clears goes, what another shows stays.
+        first->session().setMeasured({});
+        third = windowOn(folder.path(), files);
+        QVERIFY(third != nullptr);
+        QCOMPARE(third->session().measured().results().size(), std::size_t{1});
+        QVERIFY(third->session().measured().any(third->session().analysis()->findings[1].id));
+    }
+
+    void whileAnotherWritesItIsTriedAgain() {
+        const QTemporaryDir folder;
+        auto window = windowOn(folder.path(), {sampleTrace(), sampleGraph()});
+        QVERIFY(window != nullptr);
+        const QString path = keptResultsPath(folder.path(), window->session().analysis()->files);
+        QLockFile other(path + QStringLiteral(".lock"));
+        QVERIFY(other.lock());
+        window->session().setMeasured(oneResult(*window->session().analysis()));
+        QVERIFY(!QFile::exists(path));
+        QVERIFY(window->banner().sentences().isEmpty());
+        other.unlock();
+        QTRY_VERIFY(QFile::exists(path));
         QVERIFY(keptResults(path).has_value());
     }
 
@@ -178,11 +222,11 @@ private Q_SLOTS:
         const QTemporaryDir folder;
         const QString path = folder.filePath(QStringLiteral("a.fusescope"));
         SessionFile session = oneSession();
-        QVERIFY(keepResults(path, session));
+        QVERIFY(keep(path, session));
         {
             const FullDisk full;
             session.selection = QStringLiteral("finding:later");
-            QVERIFY(!keepResults(path, session));
+            QVERIFY(!keep(path, session));
         }
         QVERIFY(keptResults(path).has_value());
         QCOMPARE(filesIn(folder.path()).size(), 1);
@@ -204,7 +248,7 @@ private Q_SLOTS:
         const SessionFile session = oneSession();
         for (int i = 0; i < 60; ++i) {
             const QString path = folder.filePath(QStringLiteral("%1.fusescope").arg(i));
-            QVERIFY(keepResults(path, session));
+            QVERIFY(keep(path, session));
             QFile file(path);
             QVERIFY(file.open(QIODevice::ReadWrite));
             QVERIFY(

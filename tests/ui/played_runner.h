@@ -33,8 +33,8 @@ public:
         Comparison c;
         c.direction = "forward";
         c.has_fused = fused;
-        c.baseline.us = {before_us, before_us, before_us};
-        c.fused.us = {after_us, after_us, after_us};
+        c.baseline.us = {before_us, before_us, before_us, 20};
+        c.fused.us = {after_us, after_us, after_us, 20};
         r.directions.push_back(c);
         Q_EMIT measured(last, r);
     }

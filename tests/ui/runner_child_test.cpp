@@ -34,8 +34,8 @@ Region region() {
     return r;
 }
 
-QString scripted(const char* mode, int ms = 20) {
-    return QStringLiteral("\"%1\" %2 %3").arg(QStringLiteral(FUSESCOPE_SCRIPTED_RUNNER), QLatin1String(mode)).arg(ms);
+QString fake(const char* way) {
+    return QStringLiteral("\"%1\" %2").arg(QStringLiteral(FUSESCOPE_FAKE_RUNNER), QLatin1String(way));
 }
 
 // Collects answers by request.
@@ -76,7 +76,7 @@ private Q_SLOTS:
     }
 
     void startsWithTheFirstRequestAndStays() {
-        runner_->setCommand(scripted("good"));
+        runner_->setCommand(fake("good"));
         QCOMPARE(runner_->processId(), qint64{0});
         QVERIFY(runner_->hello() == nullptr);
         const qint64 first = ask();
@@ -96,17 +96,27 @@ private Q_SLOTS:
     void everythingThatGoesWrongIsAnAnswer_data() {
         QTest::addColumn<QString>("mode");
         QTest::addColumn<QString>("code");
-        const std::pair<const char*, const char*> rows[] = {
-            {"mute", "hung"},       {"version", "version"}, {"text", "garbled"},         {"crash", "crashed"},
-            {"signal", "crashed"},  {"hang", "hung"},       {"flood", "flood"},          {"line", "flood"},
-            {"garbage", "garbled"}, {"half", "crashed"},    {"memory", "out_of_memory"}, {"cuda", "cuda"}};
+        const std::pair<const char*, const char*> rows[] = {{"hang-at-start", "hung"},
+                                                            {"new", "version"},
+                                                            {"no-hello", "garbled"},
+                                                            {"exit", "crashed"},
+                                                            {"crash", "crashed"},
+                                                            {"hang", "hung"},
+                                                            {"chatter", "flood"},
+                                                            {"flood", "flood"},
+                                                            {"bad-json", "garbled"},
+                                                            {"wrong-id", "garbled"},
+                                                            {"wrong-kind", "garbled"},
+                                                            {"half", "crashed"},
+                                                            {"out_of_memory", "out_of_memory"},
+                                                            {"cuda", "cuda"}};
         for (const auto& [mode, code] : rows)
             QTest::newRow(mode) << QString::fromLatin1(mode) << QString::fromLatin1(code);
     }
     void everythingThatGoesWrongIsAnAnswer() {
         QFETCH(QString, mode);
         QFETCH(QString, code);
-        runner_->setCommand(scripted(mode.toLatin1().constData()));
+        runner_->setCommand(fake(mode.toLatin1().constData()));
         const qint64 id = ask();
         QVERIFY(wait(id));
         QCOMPARE(QString::fromStdString(heard_->errors[id].code), code);
@@ -115,7 +125,7 @@ private Q_SLOTS:
         const qint64 again = ask();
         QVERIFY(wait(again));
         QCOMPARE(QString::fromStdString(heard_->errors[again].code), code);
-        runner_->setCommand(scripted("good"));
+        runner_->setCommand(fake("good"));
         const qint64 good = ask();
         QVERIFY(wait(good));
         QVERIFY(heard_->results.count(good) == 1);
@@ -124,12 +134,23 @@ private Q_SLOTS:
     }
 
     void aCrashTellsItsLastWords() {
-        runner_->setCommand(scripted("crash"));
+        runner_->setCommand(fake("stderr"));
         const qint64 id = ask();
         QVERIFY(wait(id));
         const std::string message = heard_->errors[id].message;
-        QVERIFY2(message.find("status 3") != std::string::npos, message.c_str());
-        QVERIFY2(message.find("something broke") != std::string::npos, message.c_str());
+        QVERIFY2(message.find("ended by a signal") != std::string::npos, message.c_str());
+        QVERIFY2(message.find("the last words") != std::string::npos, message.c_str());
+        runner_->setCommand(fake("exit"));
+        const qint64 other = ask();
+        QVERIFY(wait(other));
+        QCOMPARE(heard_->errors[other].message, std::string("It ended with status 3."));
+    }
+
+    void anErrorOfNoRequestIsOfTheOneOnItsWay() {
+        runner_->setCommand(fake("no-id"));
+        const qint64 id = ask();
+        QVERIFY(wait(id));
+        QCOMPARE(heard_->errors[id].message, std::string("the driver is unwell"));
     }
 
     void aProgramThatIsNotThere() {
@@ -142,7 +163,7 @@ private Q_SLOTS:
     }
 
     void aLoginBeforeTheGreetingIsSkipped() {
-        runner_->setCommand(scripted("login"));
+        runner_->setCommand(fake("greeting"));
         const qint64 id = ask();
         QVERIFY(wait(id));
         QVERIFY(heard_->results.count(id) == 1);
@@ -156,14 +177,14 @@ private Q_SLOTS:
         script.write("#!/bin/sh\nshift\nexec \"$@\"\n");
         script.close();
         script.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
-        runner_->setCommand(ssh + QStringLiteral(" gpu-box ") + scripted("good"));
+        runner_->setCommand(ssh + QStringLiteral(" gpu-box ") + fake("good"));
         const qint64 id = ask();
         QVERIFY(wait(id));
         QVERIFY(heard_->results.count(id) == 1);
     }
 
     void cancelEndsTheCurrentAndTheWaiting() {
-        runner_->setCommand(scripted("good", 300));
+        runner_->setCommand(fake("slow"));
         const qint64 running = ask(), waiting = ask(), last = ask();
         QVERIFY(QTest::qWaitFor([&] { return heard_->progress > 0; }, kWaitMs));
         runner_->cancel(waiting);
@@ -176,7 +197,7 @@ private Q_SLOTS:
 
     void aRunnerThatDoesNotCancelIsEnded() {
         runner_->setLimits({1500, 60'000, 200, 1 << 20});
-        runner_->setCommand(scripted("hang"));
+        runner_->setCommand(fake("hang"));
         const qint64 id = ask();
         QVERIFY(QTest::qWaitFor([&] { return runner_->hello() != nullptr; }, kWaitMs));
         QTest::qWait(50);
@@ -187,7 +208,7 @@ private Q_SLOTS:
     }
 
     void killedAtRestItStartsAnew() {
-        runner_->setCommand(scripted("good"));
+        runner_->setCommand(fake("good"));
         QVERIFY(wait(ask()));
         const auto process = static_cast<pid_t>(runner_->processId());
         ::kill(process, SIGKILL);
@@ -200,7 +221,7 @@ private Q_SLOTS:
     }
 
     void noOrphan() {
-        runner_->setCommand(scripted("hang"));
+        runner_->setCommand(fake("hang"));
         ask();
         QVERIFY(QTest::qWaitFor([&] { return runner_->hello() != nullptr; }, kWaitMs));
         const auto process = static_cast<pid_t>(runner_->processId());
@@ -212,7 +233,7 @@ private Q_SLOTS:
     }
 
     void twoHundredRequests() {
-        runner_->setCommand(scripted("good", 0));
+        runner_->setCommand(fake("good"));
         std::vector<qint64> ids;
         for (int i = 0; i < 200; ++i) ids.push_back(ask());
         for (const qint64 id : ids) QVERIFY(wait(id));

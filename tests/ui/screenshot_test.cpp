@@ -87,6 +87,18 @@ private Q_SLOTS:
         QVERIFY(QFileInfo::exists(folder.filePath(QStringLiteral("f.png")))); // the picture shows what went wrong
     }
 
+    void whatCannotBeFusedIsOneSentence() {
+        const QTemporaryDir folder;
+        for (const char* what : {"module:model.nowhere", "nodes:nowhere", "nowhere"}) {
+            const Run r = run(QStringList{QStringLiteral("--screenshot"), folder.filePath(QStringLiteral("w.png")),
+                                          QStringLiteral("--fuse"), QLatin1String(what)} +
+                              samples());
+            QCOMPARE(r.code, 2);
+            QVERIFY2(r.err.contains(QLatin1String(what)), qPrintable(r.err));
+            QCOMPARE(r.err.count(QLatin1Char('\n')), 1);
+        }
+    }
+
     void nothingUsable() {
         const QTemporaryDir folder;
         const Run r = run({QStringLiteral("--screenshot"), folder.filePath(QStringLiteral("none.png")),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/base/legend.h"
 
+#include "core/draw/fused_of.h"
 #include "core/draw/text_fit.h"
 #include "ui/base/paint.h"
 
@@ -119,7 +120,9 @@ DrawList LegendCard::picture() const {
               named(ColourRole::BoundIdle, tr("waiting"))}});
     section(tr("Marks"),
             {{named(ColourRole::Flagged, tr("outline: one kernel could do it")),
-              named(ColourRole::Good, tr("outline: fused, as measured")), named(ColourRole::Accent, tr("selected"))}});
+              named(ColourRole::Good, tr("outline: fused, as measured")),
+              named(roleOf(FusedSpeed::NoGain), tr("fused without a gain")),
+              named(roleOf(FusedSpeed::Slower), tr("fused, slower")), named(ColourRole::Accent, tr("selected"))}});
     const auto note = [&](const QString& words) {
         compose::text(list, kCardMargin, y + 4, words.toStdString(), kTextSize, ColourRole::TextMuted);
         y += 16;

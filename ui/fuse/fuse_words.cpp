@@ -34,7 +34,7 @@ QString speedWords(const FuseVerdict& v) {
     switch (v.speed) {
     case SpeedVerdict::Faster: return tr("%1 faster").arg(times(v.speedup));
     case SpeedVerdict::Slower: return tr("%1 slower").arg(times(v.speedup > 0 ? 1 / v.speedup : 0));
-    case SpeedVerdict::NotFaster: return tr("no clear difference: the spreads overlap");
+    case SpeedVerdict::NotFaster: return tr("no clear difference");
     case SpeedVerdict::Unknown: break;
     }
     return tr("not told");
@@ -72,11 +72,14 @@ struct Row {
 std::vector<Row> figures(const MeasuredResult& m, const Comparison& c) {
     std::vector<Row> rows;
     const auto spread = [](const Spread& s) {
-        return s.p90 > s.p10 ? durationRange(s.p10 * kNsPerUs, s.p90 * kNsPerUs) : QString();
+        return s.known() ? durationRange(s.p10 * kNsPerUs, s.p90 * kNsPerUs) : tr("not known");
     };
     rows.push_back({directionName(c), time(c.baseline.us.median), c.has_fused ? time(c.fused.us.median) : tr("none")});
-    if (c.baseline.us.p90 > c.baseline.us.p10)
+    if (c.baseline.us.known() || c.fused.us.known())
         rows.push_back({tr("8 of 10 runs"), spread(c.baseline.us), c.has_fused ? spread(c.fused.us) : QString()});
+    else if (c.baseline.us.rounds > 0) // too few for a spread
+        rows.push_back({tr("timed runs"), QString::number(c.baseline.us.rounds),
+                        c.has_fused ? QString::number(c.fused.us.rounds) : QString()});
     if (!c.has_fused) return rows;
     if (c.baseline.graph_us.median > 0 || c.fused.graph_us.median > 0) {
         const auto graph = [](const Spread& s) { return s.median > 0 ? time(s.median) : tr("not captured"); };
@@ -173,7 +176,9 @@ FuseWords errorWords(const RunnerError& error) {
     if (code == "out_of_memory")
         return words(tr("The GPU ran out of memory"),
                      tr("End other jobs on it, or measure on a GPU with more memory."));
-    if (code == "time_limit") return words(tr("It took too long"), QString());
+    if (code == "time_limit")
+        return words(tr("It took too long"),
+                     tr("A longer time limit or fewer rounds, in Fuse > Runner, may be enough for it."));
     if (code == "unsupported") return words(tr("The runner cannot do this region"), QString());
     if (code == "cuda") return words(tr("A kernel failed on the GPU"), tr("The next region starts a new runner."));
     return words(tr("The runner could not measure it"), QString());
@@ -308,7 +313,8 @@ QString measuredPlanText(const Analysis& analysis, const MeasuredPlan& plan) {
                                                : tr(" and %1 regions of yours").arg(plan.regions);
     const QString now = text(formatDuration(analysis.plan.step_ns)),
                   then = text(formatDuration(plan.predicted_step_ns.expected));
-    if (plan.measured == plan.parts) return tr("step %1 → %2, measured").arg(now, then) + beside;
+    if (plan.measured == plan.parts && plan.predicted_instances == 0)
+        return tr("step %1 → %2, measured").arg(now, then) + beside;
     return tr("step %1 → %2, measured in %3 of %4 findings")
                .arg(now, then, QString::number(plan.measured), QString::number(plan.parts)) +
            beside;

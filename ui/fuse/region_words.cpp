@@ -160,7 +160,7 @@ QString regionLine(const ChosenRegion& region, const MeasuredFinding& measured) 
 }
 
 QString regionHtml(const Analysis& analysis, const ChosenRegion& region, const MeasuredFinding* measured,
-                   const std::vector<std::string>& counted_with, Theme theme) {
+                   const RegionGain& gain, Theme theme) {
     const QString muted = qColor(ColourRole::TextMuted, theme).name();
     const Finding& work = region.work;
     QString out;
@@ -176,12 +176,13 @@ QString regionHtml(const Analysis& analysis, const ChosenRegion& region, const M
                .arg(text(region.title).toHtmlEscaped(), muted, regionBadge(region).toHtmlEscaped());
     if (measured != nullptr) {
         out += measuredHtml(*measured, theme);
-        if (measured->any() && !counted_with.empty()) {
+        if (measured->any() && !gain.with.empty()) {
             QStringList with;
-            for (const std::string& one : counted_with) with << text(one);
+            for (const std::string& one : gain.with) with << text(one);
             para(tr("Not counted once more in the step: it shares work with %1.").arg(with.join(QLatin1String(", "))));
         } else if (measured->any()) {
-            para(tr("Counted in the step, beside the plan."));
+            para(gain.counts ? tr("Counted in the step, beside the plan.")
+                             : tr("Nothing of it counts in the step: as measured it saves nothing there."));
         }
     }
     head(tr("Now"));

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/draw/draw_list.h"
-#include "core/measured/measured.h"
+#include "core/measured/chosen_gain.h"
 #include "ui/base/session.h"
 
 #include <QString>
@@ -26,9 +26,9 @@ struct SelectedWork {
 [[nodiscard]] QString regionCountText(const ChosenRegion& region); // "36× · 80 kernels each"
 // What was measured, in a line: "forward 10.1 ms → 2.4 ms, backward 13.6 ms → 5.1 ms"; "" without a result.
 [[nodiscard]] QString regionLine(const ChosenRegion& region, const MeasuredFinding& measured);
-// All of it, for the pane below the list. measured: null without a result. counted_with: countedWith().
+// All of it, for the pane below the list. measured: null without a result. gain: of regionGains().
 [[nodiscard]] QString regionHtml(const Analysis& analysis, const ChosenRegion& region, const MeasuredFinding* measured,
-                                 const std::vector<std::string>& counted_with, Theme theme);
+                                 const RegionGain& gain, Theme theme);
 [[nodiscard]] QString regionMarkdown(const ChosenRegion& region, const MeasuredFinding* measured);
 
 } // namespace fusescope

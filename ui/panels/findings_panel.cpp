@@ -327,9 +327,9 @@ struct FindingsPanel::Impl {
             detail->clear();
         } else if (const ChosenRegion* own = model->region(row); own != nullptr) {
             const std::size_t at = static_cast<std::size_t>(row) - analysis->findings.size();
-            detail->setHtml(regionHtml(*analysis, *own, model->measured(row),
-                                       countedWith(*analysis, session->measuredPlan().plan, session->regions(), at),
-                                       session->theme()));
+            const std::vector<RegionGain> gains =
+                regionGains(*analysis, session->measured(), session->measuredPlan().plan, session->regions());
+            detail->setHtml(regionHtml(*analysis, *own, model->measured(row), gains[at], session->theme()));
         } else {
             detail->setHtml(
                 findingHtml(*analysis, static_cast<std::size_t>(row), session->theme(), model->measured(row)));

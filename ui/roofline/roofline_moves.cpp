@@ -56,7 +56,7 @@ void RooflineMovesItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*
             const bool picked = chosen(move);
             if (picked != front) continue;
             const QPointF from = this->from(move), to = this->to(move);
-            QColor colour = colourOf(ColourRole::Good);
+            QColor colour = colourOf(roleOf(move.speed));
             if (!picked && choosing) colour.setAlphaF(0.3F);
             const QPointF along = to - from;
             const double length = std::hypot(along.x(), along.y());

@@ -37,7 +37,8 @@ struct TimelinePanel::Impl {
         after_button->setChecked(after->isChecked());
         QStringList words = {tr("Later work moved up by what was measured, or all as recorded (T)")};
         if (const TimelineAfter* shown = state->after()) {
-            words << text(afterText(*shown)) << tr("What is only predicted stays as recorded");
+            words << text(afterText(*shown));
+            if (!shown->plan_measured) words << tr("What is only predicted stays as recorded");
             if (const std::string held = afterHeldText(*shown); !held.empty()) words << text(held);
         }
         after->setToolTip(words.join(QChar(u'\n')));

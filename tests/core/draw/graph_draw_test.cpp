@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/draw/graph_draw.h"
 #include "core/draw/svg.h"
 #include "core/draw/text_fit.h"
-#include "tests/support/synthetic_analysis.h"
+#include "tests/core/draw/graph_scene.h"
 #include "tests/support/xml_check.h"
 
 #include <gtest/gtest.h>
@@ -12,36 +11,6 @@
 
 namespace fusescope {
 namespace {
-
-struct Scene {
-    Analysis analysis;
-    VisibleGraph visible;
-    LayoutResult layout;
-};
-
-Scene scene(const testing::SyntheticOptions& options = {}) {
-    Scene s;
-    s.analysis = testing::syntheticAnalysisValue(options);
-    s.visible = visibleGraph(*s.analysis.graph, defaultView(*s.analysis.graph));
-    s.layout = layeredLayout(drawnLayoutRequest(s.visible));
-    return s;
-}
-
-const DrawRect* boxOf(const DrawList& list, const Scene& s, std::string_view title) {
-    for (std::size_t i = 0; i < s.visible.nodes.size(); ++i) {
-        if (s.visible.nodes[i].title != title) continue;
-        for (const DrawRect& r : list.rects)
-            if (r.layer == 1 && r.x == s.layout.boxes[i].x && r.y == s.layout.boxes[i].y &&
-                r.width == s.layout.boxes[i].width)
-                return &r;
-    }
-    return nullptr;
-}
-
-bool says(const DrawList& list, std::string_view text) {
-    return std::any_of(list.texts.begin(), list.texts.end(),
-                       [&](const DrawText& t) { return t.text.find(text) != std::string::npos; });
-}
 
 TEST(GraphDraw, BlocksTakeTheArticlesColours) {
     const Scene s = scene();
@@ -108,10 +77,6 @@ TEST(GraphDraw, AFoldsFigureSaysThatItIsOfAll) {
         if (t.text.find("Qwen3DecoderLayer") != std::string::npos) {
             EXPECT_EQ(t.text.substr(0, t.text.find("  ")), "layers 0–3 ×4"); // before what may be cut
         }
-}
-
-bool overlap(const LayoutRect& a, const LayoutRect& b) {
-    return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 }
 
 TEST(GraphDraw, LabelsCrossNoBorderNoBoxAndNoBadge) {
@@ -195,113 +160,6 @@ TEST(GraphDraw, SelectionDimsTheRest) {
     ASSERT_NE(mlp, nullptr);
     EXPECT_EQ(attention->emphasis, Emphasis::Selected);
     EXPECT_EQ(mlp->emphasis, Emphasis::Dimmed);
-}
-
-// Every instance of a finding as measured: forward and backward.
-std::vector<TimelineFused> measured(const Scene& s, Pattern pattern, double forward_ns, double backward_ns) {
-    std::vector<TimelineFused> out;
-    for (std::uint32_t f = 0; f < s.analysis.findings.size(); ++f)
-        for (std::uint32_t i = 0; i < s.analysis.findings[f].instances.size(); ++i)
-            if (s.analysis.findings[f].pattern == pattern) out.push_back({{f, i, nullptr}, forward_ns, backward_ns});
-    return out;
-}
-
-TEST(GraphDraw, MeasuredInstancesOfAFoldShareOneLabel) {
-    Scene s = scene(); // four layers, one drawn
-    for (Finding& f : s.analysis.findings)
-        for (Instance& i : f.instances)
-            if (f.pattern == Pattern::SwiGlu) {
-                i.forward_ns = 120'000;
-                i.backward_ns = 200'000;
-            }
-    const std::vector<TimelineFused> fused = measured(s, Pattern::SwiGlu, 66'000, 84'000);
-    ASSERT_EQ(fused.size(), 4u);
-    const std::vector<FusedGroup> groups = fusedGroups(s.analysis, s.visible, fused);
-    ASSERT_EQ(groups.size(), 1u);
-    EXPECT_EQ(groups[0].instances, 4u);
-    EXPECT_EQ(groups[0].boxes.size(), 1u); // the closed MLP
-    EXPECT_DOUBLE_EQ(groups[0].fused_ns, 150'000);
-    EXPECT_DOUBLE_EQ(groups[0].unfused_ns, 320'000);
-    const std::string words = fusedText(s.analysis, groups[0]);
-    EXPECT_EQ(words, "swiglu fused 150 µs (was 320 µs) ×4");
-
-    const DrawList before = drawGraph(s.analysis, s.visible, s.layout, {});
-    const DrawList list = drawGraph(s.analysis, s.visible, s.layout, {}, fused);
-    EXPECT_EQ(boxOf(before, s, "mlp")->stroke, ColourRole::Flagged);
-    EXPECT_EQ(boxOf(list, s, "mlp")->stroke, ColourRole::Good);
-    EXPECT_TRUE(says(list, words));
-    EXPECT_FALSE(says(before, " fused "));
-    const std::string& title = catalogEntry(Pattern::SwiGlu).title;
-    const auto badge = [&](const DrawList& l) {
-        return std::any_of(l.texts.begin(), l.texts.end(), [&](const DrawText& t) { return t.text == title; });
-    };
-    EXPECT_TRUE(badge(before));
-    EXPECT_FALSE(badge(list)); // no longer worth fusing
-    EXPECT_EQ(testing::xmlProblem(svgText(list, Theme::Dark)), "");
-}
-
-TEST(GraphDraw, ARegionOfTheUsersOwnStandsBesideFindings) {
-    Scene s = scene();
-    const auto work = std::make_shared<Finding>();
-    for (const Finding& f : s.analysis.findings)
-        if (f.pattern == Pattern::SwiGlu) work->instances = {f.instances[0]};
-    const auto region = std::make_shared<DrawnRegion>(DrawnRegion{"silu, mul of mlp", "silu, mul", 77, work});
-    const std::vector<TimelineFused> fused = {{{0, 0, region}, 66'000, -1}, {{0, 9, region}, 66'000, -1}};
-    const std::vector<FusedGroup> groups = fusedGroups(s.analysis, s.visible, fused);
-    ASSERT_EQ(groups.size(), 1u); // there is no instance 9
-    EXPECT_EQ(groups[0].boxes.size(), 1u);
-    const DrawList list = drawGraph(s.analysis, s.visible, s.layout, {}, fused);
-    EXPECT_TRUE(says(list, "silu, mul fused 66.0 µs"));
-    EXPECT_TRUE(std::any_of(list.rects.begin(), list.rects.end(), [](const DrawRect& r) {
-        return r.pick == Pick{PickKind::Region, 77};
-    }));
-    EXPECT_EQ(boxOf(list, s, "mlp")->stroke, ColourRole::Flagged); // the finding there is still to be fused
-}
-
-TEST(GraphDraw, OnlyMeasuredDirectionsCount) {
-    Scene s = scene();
-    const std::vector<TimelineFused> fused = measured(s, Pattern::SwiGlu, 66'000, -1);
-    const std::vector<FusedGroup> groups = fusedGroups(s.analysis, s.visible, fused);
-    ASSERT_EQ(groups.size(), 1u);
-    EXPECT_DOUBLE_EQ(groups[0].fused_ns, 66'000);
-    for (const Finding& f : s.analysis.findings)
-        if (f.pattern == Pattern::SwiGlu) {
-            EXPECT_DOUBLE_EQ(groups[0].unfused_ns, f.instances[0].forward_ns);
-        }
-}
-
-TEST(GraphDraw, AMeasuredGroupOfBoxesHasOneOutline) {
-    const Scene s = scene();
-    const std::vector<TimelineFused> fused = measured(s, Pattern::AddRmsNorm, 30'000, 60'000);
-    const std::vector<FusedGroup> groups = fusedGroups(s.analysis, s.visible, fused);
-    ASSERT_EQ(groups.size(), 1u);
-    ASSERT_EQ(groups[0].boxes.size(), 2u); // the addition and the norm behind it
-    const DrawList list = drawGraph(s.analysis, s.visible, s.layout, {}, fused);
-    std::size_t outlines = 0;
-    for (const DrawRect& r : list.rects) {
-        if (r.filled || r.stroke != ColourRole::Good) continue;
-        ++outlines;
-        for (std::size_t i = 0; i < s.layout.boxes.size(); ++i) {
-            const LayoutRect& box = s.layout.boxes[i];
-            const bool own =
-                std::binary_search(groups[0].boxes.begin(), groups[0].boxes.end(), static_cast<std::int32_t>(i));
-            EXPECT_EQ(overlap({r.x, r.y, r.width, r.height}, box), own) << s.visible.nodes[i].title;
-        }
-    }
-    EXPECT_EQ(outlines, 1u);
-}
-
-TEST(GraphDraw, MeasuredOfNothingIsSurvived) {
-    Scene s = scene();
-    const std::vector<TimelineFused> wrong = {
-        {{999, 0, nullptr}, 1, 1}, {{0, 999, nullptr}, 1, 1}, {{0, 0, nullptr}, -1, -1}};
-    EXPECT_EQ(testing::xmlProblem(svgText(drawGraph(s.analysis, s.visible, s.layout, {}, wrong), Theme::Dark)), "");
-    s.layout.boxes.resize(1);
-    EXPECT_EQ(
-        testing::xmlProblem(svgText(
-            drawGraph(s.analysis, s.visible, s.layout, {}, measured(s, Pattern::AddRmsNorm, 1000, 1000)), Theme::Dark)),
-        "");
-    EXPECT_TRUE(fusedGroups({}, s.visible, wrong).empty());
 }
 
 TEST(GraphDraw, WellFormedAndWithinItsSize) {

@@ -26,6 +26,18 @@ TEST(FuseVerdict, Speed) {
     EXPECT_EQ(speedText(judge(comparison({100, 98, 103}, {200, 199, 201}), true)), "2.00x slower");
 }
 
+TEST(FuseVerdict, OneRoundHasNoSpread) {
+    EXPECT_FALSE((Spread{100, 100, 100, 1}.known()));
+    EXPECT_FALSE((Spread{100, 90, 110, 2}.known()));
+    EXPECT_TRUE((Spread{100, 100, 100, 20}.known())); // told: no two of them differ
+    EXPECT_FALSE((Spread{100, 100, 100}.known()));    // not told: one, most likely
+    EXPECT_TRUE((Spread{100, 90, 110}.known()));
+    const auto reasons = verdictReasons(comparison({100, 100, 100, 1}, {50, 50, 50, 1}), {});
+    ASSERT_GE(reasons.size(), 2u);
+    EXPECT_EQ(reasons[0], "100 µs, fused 50.0 µs");
+    EXPECT_EQ(reasons[1], "Of 1 round: how much times spread is not known.");
+}
+
 TEST(FuseVerdict, Memory) {
     Comparison one = comparison({100, 98, 103}, {50, 49, 52});
     const auto memory = [&](double baseline, double fused) {

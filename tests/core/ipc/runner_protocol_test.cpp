@@ -104,12 +104,12 @@ TEST(RunnerProtocol, RequestsComeBack) {
     EXPECT_EQ(load.path, "/tmp/a \"b\".pt");
     EXPECT_TRUE(load.run_code);
     EXPECT_EQ(std::get<CancelRequest>(again(CancelRequest{5})).target, 5);
-    const FuseRequest fuse{test::exampleRegion(), 31, 2e9, 7.5};
+    const FuseRequest fuse{test::exampleRegion(), {31, 7.5}, 2e9};
     const auto back = std::get<FuseRequest>(again(fuse));
     EXPECT_EQ(regionJson(back.region), regionJson(fuse.region));
-    EXPECT_EQ(back.rounds, 31);
+    EXPECT_EQ(back.effort.rounds, 31);
     EXPECT_EQ(back.memory_limit_bytes, 2e9);
-    EXPECT_EQ(back.time_limit_s, 7.5);
+    EXPECT_EQ(back.effort.time_limit_s, 7.5);
 }
 
 TEST(RunnerProtocol, RequestLines) {
@@ -196,7 +196,7 @@ template <class T> T resultAgain(const T& result) {
 
 Measured measured(double base) {
     Measured m;
-    m.us = {base, base - 1, base + 1};
+    m.us = {base, base - 1, base + 1, 20};
     m.graph_us = {base + 10, base + 9, base + 11};
     m.launches = 7;
     m.peak_bytes = 4096;
@@ -212,6 +212,7 @@ void expectSame(const Measured& a, const Measured& b) {
     EXPECT_EQ(a.us.median, b.us.median);
     EXPECT_EQ(a.us.p10, b.us.p10);
     EXPECT_EQ(a.us.p90, b.us.p90);
+    EXPECT_EQ(a.us.rounds, b.us.rounds);
     EXPECT_EQ(a.graph_us.median, b.graph_us.median);
     EXPECT_EQ(a.graph_us.p10, b.graph_us.p10);
     EXPECT_EQ(a.graph_us.p90, b.graph_us.p90);

@@ -13,17 +13,24 @@ namespace {
 
 constexpr std::int64_t kUs = 1000;
 
-// Kernels in order, each launched at a time of its own. Kernels 1 and 2 are the region.
+struct ToyKernel {
+    std::int64_t begin, end, launch;
+};
+
+// Kernels in order, each launched at a time of its own.
 struct Toy {
     test::ToyTrace trace;
     Analysis a;
     std::uint32_t correlation = 0;
 
-    Toy() { trace.annotation(trace.main(), "ProfilerStep#1", 1000 * kUs, 1000 * kUs); }
-    void kernel(std::int64_t begin, std::int64_t end, std::int64_t launch) {
+    explicit Toy(std::initializer_list<ToyKernel> kernels) {
+        trace.annotation(trace.main(), "ProfilerStep#1", 1000 * kUs, 1000 * kUs);
+        for (const ToyKernel& k : kernels) kernel(k);
+    }
+    void kernel(const ToyKernel& k) {
         ++correlation;
-        trace.launch(trace.main(), (1000 + launch) * kUs, correlation);
-        trace.kernel((1000 + begin) * kUs, (end - begin) * kUs, correlation);
+        trace.launch(trace.main(), (1000 + k.launch) * kUs, correlation);
+        trace.kernel((1000 + k.begin) * kUs, (k.end - k.begin) * kUs, correlation);
     }
     void wait(std::int64_t begin, std::int64_t end) {
         CompleteEvent event;
@@ -34,7 +41,7 @@ struct Toy {
         event.dur = (end - begin) * kUs;
         trace.builder().add(event);
     }
-    // The region's kernels, what they took alone, what the fused one takes.
+    // With a finding of one instance, of these kernels, which is the plan.
     const Analysis& finish(std::int64_t step_end, std::initializer_list<std::size_t> region, double idle_us = 0) {
         a.trace = trace.finish();
         a.step = 0;
@@ -87,145 +94,137 @@ MeasuredSet measured(const Analysis& a, double before_us, double after_us) {
     return set;
 }
 
+// The step with the finding fused.
+TimelineAfter replayed(const Analysis& a, double before_us, double after_us) {
+    std::optional<TimelineAfter> after = timelineAfter(a, measured(a, before_us, after_us), {});
+    EXPECT_TRUE(after);
+    return after ? *std::move(after) : TimelineAfter{};
+}
+
 // In us of the toy.
 double at(const TimeMap& map, double us) {
     return static_cast<double>(map.at(1000 * kUs + static_cast<std::int64_t>(us * kUs))) / kUs - 1000;
 }
 
 TEST(After, LaterWorkMovesUpByWhatIsSaved) {
-    Toy toy; // all launched long before
-    toy.kernel(100, 120, 10);
-    toy.kernel(120, 150, 12);
-    toy.kernel(151, 171, 14);
-    toy.kernel(172, 200, 16);
+    // All launched long before.
+    Toy toy{{{100, 120, 10}, {120, 150, 12}, {151, 171, 14}, {172, 200, 16}}};
     const Analysis& a = toy.finish(200, {1, 2});
     // 50 unfused, 20 fused: 30 are saved.
-    const auto after = timelineAfter(a, measured(a, 50, 20), {});
-    ASSERT_TRUE(after);
-    EXPECT_DOUBLE_EQ(after->measured_ns, 30 * kUs);
-    EXPECT_DOUBLE_EQ(after->savedNs(), 30 * kUs);
-    EXPECT_EQ(after->end, (1000 + 170) * kUs);
-    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 100), 100);
-    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 120), 120);
-    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 150), 140); // 20 instead of 30
-    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 171), 141); // nothing instead of 20
-    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 172), 142);
-    EXPECT_DOUBLE_EQ(static_cast<double>(after->gpus[0].map.endAt(1200 * kUs)), 1170 * kUs);
-    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 200), 200); // the next step stays
-    EXPECT_DOUBLE_EQ(at(after->cpu, 16), 14);   // one launch instead of two, 2 apart
-    ASSERT_EQ(after->places.size(), 1u);
-    EXPECT_EQ(after->places[0].begin, 1120 * kUs);
-    EXPECT_EQ(after->places[0].end, 1140 * kUs);
-    EXPECT_EQ(after->places[0].recorded_end, 1171 * kUs);
-    ASSERT_EQ(after->removed.size(), 2u);
-    EXPECT_TRUE(after->replaces(a.trace->kernels.slice[2]));
-    EXPECT_FALSE(after->replaces(a.trace->kernels.slice[3]));
-    EXPECT_EQ(after->placeOf(a, a.trace->kernels.slice[2]), &after->places[0]);
-    EXPECT_EQ(after->placeOf(a, a.trace->kernels.slice[3]), nullptr);
-    EXPECT_EQ(afterText(*after), "step 100 µs → 70.0 µs, measured so far");
-    EXPECT_EQ(afterHeldText(*after), "");
+    const TimelineAfter after = replayed(a, 50, 20);
+    EXPECT_DOUBLE_EQ(after.measured_ns, 30 * kUs);
+    EXPECT_DOUBLE_EQ(after.savedNs(), 30 * kUs);
+    EXPECT_EQ(after.end, (1000 + 170) * kUs);
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 100), 100);
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 120), 120);
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 150), 140); // 20 instead of 30
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 171), 141); // nothing instead of 20
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 172), 142);
+    EXPECT_DOUBLE_EQ(static_cast<double>(after.gpus[0].map.endAt(1200 * kUs)), 1170 * kUs);
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 200), 200); // the next step stays
+    EXPECT_DOUBLE_EQ(at(after.cpu, 16), 14);           // one launch instead of two, 2 apart
+    ASSERT_EQ(after.places.size(), 1u);
+    EXPECT_EQ(after.places[0].begin, 1120 * kUs);
+    EXPECT_EQ(after.places[0].end, 1140 * kUs);
+    EXPECT_EQ(after.places[0].recorded_end, 1171 * kUs);
+    ASSERT_EQ(after.removed.size(), 2u);
+    EXPECT_TRUE(after.replaces(a.trace->kernels.slice[2]));
+    EXPECT_FALSE(after.replaces(a.trace->kernels.slice[3]));
+    EXPECT_EQ(after.placeOf(a, a.trace->kernels.slice[2]), &after.places[0]);
+    EXPECT_EQ(after.placeOf(a, a.trace->kernels.slice[3]), nullptr);
+    EXPECT_EQ(afterText(after), "step 100 µs → 70.0 µs, the whole plan measured");
+    EXPECT_EQ(afterHeldText(after), "");
+}
+
+TEST(After, WhatIsOnlyPredictedIsTold) {
+    Toy toy{{{100, 120, 10}, {120, 150, 12}, {151, 171, 14}, {172, 200, 16}}};
+    Analysis a = toy.finish(200, {1, 2});
+    Finding other = a.findings[0];
+    other.id = "swiglu";
+    other.instances[0].forward = {KernelId(3)};
+    other.instances[0].saving_ns = {5 * kUs, 5 * kUs, 5 * kUs};
+    a.findings.push_back(other);
+    a.plan = makePlan(a.findings, 100 * kUs);
+    EXPECT_EQ(afterText(replayed(a, 50, 20)), "step 100 µs → 70.0 µs, measured so far");
 }
 
 TEST(After, NothingStartsBeforeItsLaunch) {
-    Toy toy;
-    toy.kernel(100, 120, 95); // the quickest start: 5 after its launch
-    toy.kernel(120, 150, 100);
-    toy.kernel(150, 170, 102);
-    toy.kernel(170, 200, 155); // launched 2 earlier, not before 158: 12 earlier at most
-    toy.kernel(200, 220, 157);
+    Toy toy{{{100, 120, 95}, // the quickest start: 5 after its launch
+             {120, 150, 100},
+             {150, 170, 102},
+             {170, 200, 155}, // launched 2 earlier, not before 158: 12 earlier at most
+             {200, 220, 157}}};
     const Analysis& a = toy.finish(220, {1, 2});
-    const auto after = timelineAfter(a, measured(a, 50, 20), {});
-    ASSERT_TRUE(after);
-    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 170), 158);
-    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 200), 188);
-    EXPECT_DOUBLE_EQ(after->savedNs(), 12 * kUs);
-    EXPECT_EQ(afterHeldText(*after).substr(0, 12), "12.0 µs of "); // of the measured 30
+    const TimelineAfter after = replayed(a, 50, 20);
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 170), 158);
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 200), 188);
+    EXPECT_DOUBLE_EQ(after.savedNs(), 12 * kUs);
+    EXPECT_EQ(afterHeldText(after).substr(0, 12), "12.0 µs of "); // of the measured 30
 }
 
 TEST(After, LaunchesThatGoMakeRoomForLaterOnes) {
-    Toy toy;
-    toy.kernel(100, 120, 95);
-    toy.kernel(120, 150, 100);
-    toy.kernel(150, 170, 110);
-    toy.kernel(170, 200, 155);
+    Toy toy{{{100, 120, 95}, {120, 150, 100}, {150, 170, 110}, {170, 200, 155}}};
     const Analysis& a = toy.finish(200, {1, 2});
-    const auto after = timelineAfter(a, measured(a, 50, 20), {});
-    ASSERT_TRUE(after);
-    EXPECT_DOUBLE_EQ(at(after->cpu, 100), 100);
-    EXPECT_DOUBLE_EQ(at(after->cpu, 155), 145); // 10 between the region's launches
-    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 170), 150); // 145 + 5
+    const TimelineAfter after = replayed(a, 50, 20);
+    EXPECT_DOUBLE_EQ(at(after.cpu, 100), 100);
+    EXPECT_DOUBLE_EQ(at(after.cpu, 155), 145);         // 10 between the region's launches
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 170), 150); // 145 + 5
 }
 
 TEST(After, OtherLaunchesBetweenStay) {
-    Toy toy;
-    toy.kernel(100, 120, 95);
-    toy.kernel(120, 150, 100);
-    toy.kernel(150, 155, 104); // foreign: the CPU still does what it did around it
-    toy.kernel(155, 170, 110);
-    toy.kernel(170, 200, 160);
+    Toy toy{{{100, 120, 95},
+             {120, 150, 100},
+             {150, 155, 104}, // foreign: the CPU still does what it did around it
+             {155, 170, 110},
+             {170, 200, 160}}};
     const Analysis& a = toy.finish(200, {1, 3});
-    const auto after = timelineAfter(a, measured(a, 45, 20), {});
-    ASSERT_TRUE(after);
-    EXPECT_DOUBLE_EQ(at(after->cpu, 160), 160);
-    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 170), 165);
+    const TimelineAfter after = replayed(a, 45, 20);
+    EXPECT_DOUBLE_EQ(at(after.cpu, 160), 160);
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 170), 165);
 }
 
 TEST(After, WhereARegionWaitsForLaunchesTheyMoveToo) {
-    Toy toy; // each kernel starts 5 after its launch, and the GPU waits between
-    toy.kernel(100, 110, 95);
-    toy.kernel(130, 140, 125);
-    toy.kernel(160, 170, 155);
-    toy.kernel(190, 200, 185);
+    // Each kernel starts 5 after its launch, and the GPU waits between.
+    Toy toy{{{100, 110, 95}, {130, 140, 125}, {160, 170, 155}, {190, 200, 185}}};
     // 20 of kernels, 20 of waiting between them; fused 12 from launch to end: 28 saved.
     const Analysis& a = toy.finish(200, {1, 2}, 20);
-    const auto after = timelineAfter(a, measured(a, 60, 12), {});
-    ASSERT_TRUE(after);
-    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 130), 130);
-    EXPECT_EQ(after->places[0].end, 1142 * kUs); // 130 + 12
-    EXPECT_DOUBLE_EQ(at(after->cpu, 185), 155);  // 30 between its launches
-    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 190), 162);
-    EXPECT_DOUBLE_EQ(after->savedNs(), 28 * kUs);
+    const TimelineAfter after = replayed(a, 60, 12);
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 130), 130);
+    EXPECT_EQ(after.places[0].end, 1142 * kUs); // 130 + 12
+    EXPECT_DOUBLE_EQ(at(after.cpu, 185), 155);  // 30 between its launches
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 190), 162);
+    EXPECT_DOUBLE_EQ(after.savedNs(), 28 * kUs);
 }
 
 TEST(After, AWaitForTheGpuEndsEarlier) {
-    Toy toy;
-    toy.kernel(100, 120, 95);
-    toy.kernel(120, 150, 100);
-    toy.kernel(150, 170, 102);
+    Toy toy{{{100, 120, 95}, {120, 150, 100}, {150, 170, 102}}};
     toy.wait(104, 172); // until 2 after the last kernel
-    toy.kernel(190, 220, 180);
+    toy.kernel({190, 220, 180});
     const Analysis& a = toy.finish(220, {1, 2});
-    const auto after = timelineAfter(a, measured(a, 50, 20), {});
-    ASSERT_TRUE(after);
-    EXPECT_DOUBLE_EQ(at(after->cpu, 172), 142);
-    EXPECT_DOUBLE_EQ(at(after->cpu, 180), 150);
-    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 190), 160);
-    EXPECT_DOUBLE_EQ(after->savedNs(), 30 * kUs);
+    const TimelineAfter after = replayed(a, 50, 20);
+    EXPECT_DOUBLE_EQ(at(after.cpu, 172), 142);
+    EXPECT_DOUBLE_EQ(at(after.cpu, 180), 150);
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 190), 160);
+    EXPECT_DOUBLE_EQ(after.savedNs(), 30 * kUs);
 }
 
 TEST(After, AFusedKernelLongerThanTheFirstPushes) {
-    Toy toy;
-    toy.kernel(100, 120, 10);
-    toy.kernel(120, 125, 12);
-    toy.kernel(125, 145, 14); // foreign, between the region's
-    toy.kernel(145, 200, 16);
-    toy.kernel(200, 210, 18);
+    Toy toy{{{100, 120, 10},
+             {120, 125, 12},
+             {125, 145, 14}, // foreign, between the region's
+             {145, 200, 16},
+             {200, 210, 18}}};
     const Analysis& a = toy.finish(210, {1, 3});
     // 60 unfused, 25 fused: 35 saved. The first takes 25 instead of 5.
-    const auto after = timelineAfter(a, measured(a, 60, 25), {});
-    ASSERT_TRUE(after);
-    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 125), 145);
-    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 145), 165);
-    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 200), 165);
-    EXPECT_DOUBLE_EQ(after->savedNs(), 35 * kUs);
+    const TimelineAfter after = replayed(a, 60, 25);
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 125), 145);
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 145), 165);
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 200), 165);
+    EXPECT_DOUBLE_EQ(after.savedNs(), 35 * kUs);
 }
 
 TEST(After, OtherStreamsKeepTheirLength) {
-    Toy toy;
-    toy.kernel(100, 120, 10);
-    toy.kernel(120, 150, 12);
-    toy.kernel(150, 200, 14);
-    toy.kernel(200, 210, 16);
+    Toy toy{{{100, 120, 10}, {120, 150, 12}, {150, 200, 14}, {200, 210, 16}}};
     // Beside the region's second kernel, for 40 of its 50.
     const TrackId other = toy.trace.builder().track(TrackKind::GpuStream, 0, 8, 0, 8);
     CompleteEvent event;
@@ -236,16 +235,13 @@ TEST(After, OtherStreamsKeepTheirLength) {
     event.dur = 40 * kUs;
     toy.trace.builder().add(event, CopyDetail{});
     const Analysis& a = toy.finish(210, {1, 2});
-    const auto after = timelineAfter(a, measured(a, 80, 20), {});
-    ASSERT_TRUE(after);
-    EXPECT_DOUBLE_EQ(at(after->gpus[0].map, 200) - at(after->gpus[0].map, 160), 40);
-    EXPECT_DOUBLE_EQ(after->savedNs(), 20 * kUs); // 10 of the first, 10 of the second
+    const TimelineAfter after = replayed(a, 80, 20);
+    EXPECT_DOUBLE_EQ(at(after.gpus[0].map, 200) - at(after.gpus[0].map, 160), 40);
+    EXPECT_DOUBLE_EQ(after.savedNs(), 20 * kUs); // 10 of the first, 10 of the second
 }
 
 TEST(After, WithoutASavingThereIsNone) {
-    Toy toy;
-    toy.kernel(100, 120, 10);
-    toy.kernel(120, 150, 12);
+    Toy toy{{{100, 120, 10}, {120, 150, 12}}};
     Analysis a = toy.finish(150, {0, 1});
     EXPECT_FALSE(timelineAfter(a, {}, {}));
     EXPECT_FALSE(timelineAfter(a, measured(a, 50, 60), {})); // slower: it stays as it is
@@ -265,10 +261,7 @@ TEST(After, WithoutASavingThereIsNone) {
 }
 
 TEST(After, SharedKernelsGoOnce) {
-    Toy toy;
-    toy.kernel(100, 120, 10);
-    toy.kernel(120, 150, 12);
-    toy.kernel(150, 170, 14);
+    Toy toy{{{100, 120, 10}, {120, 150, 12}, {150, 170, 14}}};
     Analysis a = toy.finish(170, {0, 1});
     Finding other = a.findings[0];
     other.id = "add_rms_norm";
@@ -310,11 +303,7 @@ MeasuredResult of(const Analysis& a, const ChosenRegion& region, double before_u
 }
 
 TEST(After, RegionsOfTheUsersOwnAreFusedAsWell) {
-    Toy toy;
-    toy.kernel(100, 120, 10);
-    toy.kernel(120, 150, 12);
-    toy.kernel(150, 190, 14);
-    toy.kernel(190, 200, 16);
+    Toy toy{{{100, 120, 10}, {120, 150, 12}, {150, 190, 14}, {190, 200, 16}}};
     const Analysis& a = toy.finish(200, {0, 1});
     MeasuredSet set = measured(a, 50, 20);
     const std::vector<ChosenPtr> mine{region("nodes.1", {2}, 40)};
@@ -335,10 +324,7 @@ TEST(After, RegionsOfTheUsersOwnAreFusedAsWell) {
 }
 
 TEST(After, ARegionInThePlanIsNotFusedTwice) {
-    Toy toy;
-    toy.kernel(100, 120, 10);
-    toy.kernel(120, 150, 12);
-    toy.kernel(150, 190, 14);
+    Toy toy{{{100, 120, 10}, {120, 150, 12}, {150, 190, 14}}};
     const Analysis& a = toy.finish(190, {0, 1});
     const std::vector<ChosenPtr> mine{region("nodes.1", {1, 2}, 70)};
     MeasuredSet set;

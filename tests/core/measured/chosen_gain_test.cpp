@@ -66,8 +66,8 @@ TEST(ChosenGain, WhatSharesNothingWithThePlanIsAdded) {
     const Analysis a = analysis();
     // Kernel 2 belongs to an instance that the plan leaves out.
     const std::vector<ChosenPtr> regions{region("mine", 2, 7)};
-    EXPECT_EQ(countedWith(a, a.plan, regions, 0), Texts{});
     MeasuredSet set;
+    EXPECT_EQ(regionGains(a, set, a.plan, regions)[0].with, Texts{});
     EXPECT_EQ(applyMeasured(a, set, regions).regions, 0u) << "its limit is no saving";
     set.set(result(a, *regions[0], 80, 30));
     const MeasuredPlan plan = applyMeasured(a, set, regions);
@@ -82,12 +82,13 @@ TEST(ChosenGain, WhatSharesNothingWithThePlanIsAdded) {
 TEST(ChosenGain, WhatThePlanHasIsNotCountedTwice) {
     const Analysis a = analysis();
     const std::vector<ChosenPtr> regions{region("in the plan", 1, 7), region("mine", 8, 9), region("again", 9, 10)};
-    EXPECT_EQ(countedWith(a, a.plan, regions, 0), Texts{"rms_norm"});
-    EXPECT_EQ(countedWith(a, a.plan, regions, 1), Texts{});
-    EXPECT_EQ(countedWith(a, a.plan, regions, 2), Texts{"mine"});
-    EXPECT_EQ(countedWith(a, a.plan, regions, 3), Texts{});
     MeasuredSet set;
     for (const ChosenPtr& one : regions) set.set(result(a, *one, 80, 60));
+    const std::vector<RegionGain> gains = regionGains(a, set, a.plan, regions);
+    ASSERT_EQ(gains.size(), 3u);
+    EXPECT_EQ(gains[0].with, Texts{"rms_norm"});
+    EXPECT_EQ(gains[1].with, Texts{});
+    EXPECT_EQ(gains[2].with, Texts{"mine"});
     const MeasuredPlan plan = applyMeasured(a, set, regions);
     EXPECT_EQ(plan.regions, 1u);
     EXPECT_DOUBLE_EQ(plan.predicted_step_ns.expected, 1'000'000 - 50'000 - 2 * 20'000);
@@ -103,6 +104,26 @@ TEST(ChosenGain, ASlowerOneIsNotTaken) {
     EXPECT_DOUBLE_EQ(measured.saving_ns.expected, -20'000);
     EXPECT_DOUBLE_EQ(measured.predicted_ns, 0) << "nodes have a limit and no prediction";
     EXPECT_DOUBLE_EQ(applyMeasured(a, set, regions).predicted_step_ns.expected, 950'000);
+}
+
+// Each of the first three shares kernel 9 with the last, and none of them counts.
+TEST(ChosenGain, OnlyARegionThatCountsBlocksALaterOne) {
+    const Analysis a = analysis();
+    const std::vector<ChosenPtr> regions{region("slower", 8, 9), region("not measured", 9, 10),
+                                         region("in the plan", 1, 9), region("mine", 9, 11)};
+    MeasuredSet set;
+    set.set(result(a, *regions[0], 80, 90));
+    set.set(result(a, *regions[2], 80, 20));
+    set.set(result(a, *regions[3], 80, 50));
+    const std::vector<RegionGain> gains = regionGains(a, set, a.plan, regions);
+    EXPECT_FALSE(gains[0].counts);
+    EXPECT_FALSE(gains[1].counts);
+    EXPECT_FALSE(gains[2].counts);
+    EXPECT_EQ(gains[3].with, Texts{});
+    EXPECT_TRUE(gains[3].counts);
+    const MeasuredPlan plan = applyMeasured(a, set, regions);
+    EXPECT_EQ(plan.regions, 1u);
+    EXPECT_DOUBLE_EQ(plan.predicted_step_ns.expected, 1'000'000 - 50'000 - 2 * 30'000);
 }
 
 } // namespace

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/measured/merge.h"
+
+#include <algorithm>
+
+namespace fusescope {
+namespace {
+
+bool sameRun(const MeasuredResult& a, const MeasuredResult& b) {
+    return a.when_s == b.when_s && a.runner == b.runner && a.result.device == b.result.device;
+}
+
+// A region that was read has no other name than what it is made again from.
+bool sameChoice(const ChosenRegion& a, const ChosenRegion& b) {
+    return a.module == b.module && a.nodes == b.nodes && a.fusions == b.fusions;
+}
+
+bool holds(const std::vector<ChosenRegion>& regions, const ChosenRegion& one) {
+    return std::any_of(regions.begin(), regions.end(),
+                       [&](const ChosenRegion& other) { return sameChoice(one, other); });
+}
+
+} // namespace
+
+MeasuredFile merged(MeasuredFile file, const MeasuredFile& own, const MeasuredFile& known) {
+    MeasuredFile out = own;
+    for (const auto& [key, theirs] : file.set.results()) {
+        const MeasuredResult* before = known.set.find(key.first, key.second);
+        if (before != nullptr && sameRun(*before, theirs)) continue;
+        const MeasuredResult* ours = own.set.find(key.first, key.second);
+        if (ours == nullptr || theirs.when_s > ours->when_s) out.set.set(theirs);
+    }
+    for (ChosenRegion& theirs : file.regions)
+        if (!holds(own.regions, theirs) && !holds(known.regions, theirs)) out.regions.push_back(std::move(theirs));
+    return out;
+}
+
+} // namespace fusescope

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results of the same inputs that two programs keep in one file.
+#pragma once
+
+#include "core/measured/measured_json.h"
+
+namespace fusescope {
+
+// What the file holds from now on. own: what the writer shows; all of it is kept. known: what the writer had when it
+// read or wrote the file before: what it knew there and shows no more, it took away; anything else in the file is
+// another writer's, and stays. Of a result that both have the one that was measured later is kept, unless the writer
+// itself put the file's there.
+[[nodiscard]] MeasuredFile merged(MeasuredFile file, const MeasuredFile& own, const MeasuredFile& known);
+
+} // namespace fusescope

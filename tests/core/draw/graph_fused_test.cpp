@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measured instances in the graph: labels, outlines, colours.
+#include "core/draw/svg.h"
+#include "tests/core/draw/graph_scene.h"
+#include "tests/support/xml_check.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+namespace fusescope {
+namespace {
+
+// Every instance of a finding as measured: forward and backward.
+std::vector<TimelineFused> measured(const Scene& s, Pattern pattern, double forward_ns, double backward_ns) {
+    std::vector<TimelineFused> out;
+    for (std::uint32_t f = 0; f < s.analysis.findings.size(); ++f)
+        for (std::uint32_t i = 0; i < s.analysis.findings[f].instances.size(); ++i)
+            if (s.analysis.findings[f].pattern == pattern) out.push_back({{f, i, nullptr}, forward_ns, backward_ns});
+    return out;
+}
+
+TEST(GraphFused, MeasuredInstancesOfAFoldShareOneLabel) {
+    Scene s = scene(); // four layers, one drawn
+    for (Finding& f : s.analysis.findings)
+        for (Instance& i : f.instances)
+            if (f.pattern == Pattern::SwiGlu) {
+                i.forward_ns = 120'000;
+                i.backward_ns = 200'000;
+            }
+    const std::vector<TimelineFused> fused = measured(s, Pattern::SwiGlu, 66'000, 84'000);
+    ASSERT_EQ(fused.size(), 4u);
+    const std::vector<FusedGroup> groups = fusedGroups(s.analysis, s.visible, fused);
+    ASSERT_EQ(groups.size(), 1u);
+    EXPECT_EQ(groups[0].instances, 4u);
+    EXPECT_EQ(groups[0].boxes.size(), 1u); // the closed MLP
+    EXPECT_DOUBLE_EQ(groups[0].fused_ns, 150'000);
+    EXPECT_DOUBLE_EQ(groups[0].unfused_ns, 320'000);
+    const std::string words = fusedText(s.analysis, groups[0]);
+    EXPECT_EQ(words, "swiglu fused 150 µs (was 320 µs) ×4");
+
+    const DrawList before = drawGraph(s.analysis, s.visible, s.layout, {});
+    const DrawList list = drawGraph(s.analysis, s.visible, s.layout, {}, fused);
+    EXPECT_EQ(boxOf(before, s, "mlp")->stroke, ColourRole::Flagged);
+    EXPECT_EQ(boxOf(list, s, "mlp")->stroke, ColourRole::Good);
+    EXPECT_TRUE(says(list, words));
+    EXPECT_FALSE(says(before, " fused "));
+    const std::string& title = catalogEntry(Pattern::SwiGlu).title;
+    const auto badge = [&](const DrawList& l) {
+        return std::any_of(l.texts.begin(), l.texts.end(), [&](const DrawText& t) { return t.text == title; });
+    };
+    EXPECT_TRUE(badge(before));
+    EXPECT_FALSE(badge(list)); // no longer worth fusing
+    EXPECT_EQ(testing::xmlProblem(svgText(list, Theme::Dark)), "");
+}
+
+TEST(GraphFused, ARegionOfTheUsersOwnStandsBesideFindings) {
+    Scene s = scene();
+    const auto work = std::make_shared<Finding>();
+    for (const Finding& f : s.analysis.findings)
+        if (f.pattern == Pattern::SwiGlu) work->instances = {f.instances[0]};
+    const auto region = std::make_shared<DrawnRegion>(DrawnRegion{"silu, mul of mlp", "silu, mul", 77, work});
+    const std::vector<TimelineFused> fused = {{{0, 0, region}, 66'000, -1}, {{0, 9, region}, 66'000, -1}};
+    const std::vector<FusedGroup> groups = fusedGroups(s.analysis, s.visible, fused);
+    ASSERT_EQ(groups.size(), 1u); // there is no instance 9
+    EXPECT_EQ(groups[0].boxes.size(), 1u);
+    const DrawList list = drawGraph(s.analysis, s.visible, s.layout, {}, fused);
+    EXPECT_TRUE(says(list, "silu, mul fused 66.0 µs"));
+    EXPECT_TRUE(std::any_of(list.rects.begin(), list.rects.end(), [](const DrawRect& r) {
+        return r.pick == Pick{PickKind::Region, 77};
+    }));
+    EXPECT_EQ(boxOf(list, s, "mlp")->stroke, ColourRole::Flagged); // the finding there is still to be fused
+}
+
+TEST(GraphFused, OnlyMeasuredDirectionsCount) {
+    Scene s = scene();
+    const std::vector<TimelineFused> fused = measured(s, Pattern::SwiGlu, 66'000, -1);
+    const std::vector<FusedGroup> groups = fusedGroups(s.analysis, s.visible, fused);
+    ASSERT_EQ(groups.size(), 1u);
+    EXPECT_DOUBLE_EQ(groups[0].fused_ns, 66'000);
+    for (const Finding& f : s.analysis.findings)
+        if (f.pattern == Pattern::SwiGlu) {
+            EXPECT_DOUBLE_EQ(groups[0].unfused_ns, f.instances[0].forward_ns);
+        }
+}
+
+TEST(GraphFused, AMeasuredGroupOfBoxesHasOneOutline) {
+    const Scene s = scene();
+    const std::vector<TimelineFused> fused = measured(s, Pattern::AddRmsNorm, 30'000, 60'000);
+    const std::vector<FusedGroup> groups = fusedGroups(s.analysis, s.visible, fused);
+    ASSERT_EQ(groups.size(), 1u);
+    ASSERT_EQ(groups[0].boxes.size(), 2u); // the addition and the norm behind it
+    const DrawList list = drawGraph(s.analysis, s.visible, s.layout, {}, fused);
+    std::size_t outlines = 0;
+    for (const DrawRect& r : list.rects) {
+        if (r.filled || r.stroke != ColourRole::Good) continue;
+        ++outlines;
+        for (std::size_t i = 0; i < s.layout.boxes.size(); ++i) {
+            const LayoutRect& box = s.layout.boxes[i];
+            const bool own =
+                std::binary_search(groups[0].boxes.begin(), groups[0].boxes.end(), static_cast<std::int32_t>(i));
+            EXPECT_EQ(overlap({r.x, r.y, r.width, r.height}, box), own) << s.visible.nodes[i].title;
+        }
+    }
+    EXPECT_EQ(outlines, 1u);
+}
+
+const DrawRect* pillUnder(const DrawList& list, std::string_view words) {
+    for (const DrawText& t : list.texts) {
+        if (t.text != words) continue;
+        for (const DrawRect& r : list.rects)
+            if (r.filled && r.layer == t.layer && r.x < t.x && t.x < r.x + r.width && r.y < t.y && t.y < r.y + r.height)
+                return &r;
+    }
+    return nullptr;
+}
+
+// In colour and in words, for readers who see no colours.
+TEST(GraphFused, WhatIsNotFasterIsNotGreen) {
+    const Scene s = scene();
+    std::vector<TimelineFused> fused = measured(s, Pattern::SwiGlu, 660'000, 840'000);
+    const auto drawn = [&](FusedSpeed speed) {
+        fused.back().speed = speed; // the four layers share a label: the slowest tells
+        return drawGraph(s.analysis, s.visible, s.layout, {}, fused);
+    };
+    const std::pair<FusedSpeed, ColourRole> wanted[] = {{FusedSpeed::Faster, ColourRole::Good},
+                                                        {FusedSpeed::NoGain, ColourRole::TextMuted},
+                                                        {FusedSpeed::Slower, ColourRole::Danger}};
+    for (const auto& [speed, role] : wanted) {
+        const DrawList list = drawn(speed);
+        const std::string words = fusedText(s.analysis, fusedGroups(s.analysis, s.visible, fused)[0]);
+        EXPECT_EQ(words.find(", slower") != std::string::npos, speed == FusedSpeed::Slower) << words;
+        EXPECT_EQ(words.find(", no gain") != std::string::npos, speed == FusedSpeed::NoGain) << words;
+        const DrawRect* pill = pillUnder(list, words);
+        ASSERT_NE(pill, nullptr) << words;
+        EXPECT_EQ(pill->fill, role) << words;
+        EXPECT_EQ(boxOf(list, s, "mlp")->stroke, role) << words;
+    }
+}
+
+TEST(GraphFused, MeasuredOfNothingIsSurvived) {
+    Scene s = scene();
+    const std::vector<TimelineFused> wrong = {
+        {{999, 0, nullptr}, 1, 1}, {{0, 999, nullptr}, 1, 1}, {{0, 0, nullptr}, -1, -1}};
+    EXPECT_EQ(testing::xmlProblem(svgText(drawGraph(s.analysis, s.visible, s.layout, {}, wrong), Theme::Dark)), "");
+    s.layout.boxes.resize(1);
+    EXPECT_EQ(
+        testing::xmlProblem(svgText(
+            drawGraph(s.analysis, s.visible, s.layout, {}, measured(s, Pattern::AddRmsNorm, 1000, 1000)), Theme::Dark)),
+        "");
+    EXPECT_TRUE(fusedGroups({}, s.visible, wrong).empty());
+}
+
+} // namespace
+} // namespace fusescope

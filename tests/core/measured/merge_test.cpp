@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/measured/merge.h"
+
+#include <gtest/gtest.h>
+
+namespace fusescope {
+namespace {
+
+MeasuredResult result(const char* finding, std::int64_t when_s, double fused_us = 1) {
+    MeasuredResult m;
+    m.finding = finding;
+    m.instance_class = "x";
+    m.when_s = when_s;
+    m.fused_bytes = fused_us; // tells results apart
+    return m;
+}
+
+MeasuredFile holding(std::initializer_list<MeasuredResult> results) {
+    MeasuredFile file;
+    for (const MeasuredResult& one : results) file.set.set(one);
+    return file;
+}
+
+double figureOf(const MeasuredFile& file, const char* finding) {
+    const MeasuredResult* m = file.set.find(finding, "x");
+    return m != nullptr ? m->fused_bytes : 0;
+}
+
+TEST(Merge, WhatAnotherHasPutThereStays) {
+    const MeasuredFile own = holding({result("rope", 10, 1)});
+    const MeasuredFile out = merged(holding({result("swiglu", 11, 2)}), own, {});
+    EXPECT_EQ(figureOf(out, "rope"), 1);
+    EXPECT_EQ(figureOf(out, "swiglu"), 2);
+    // The next time the same: it is not shown here, and was never taken away here.
+    EXPECT_EQ(figureOf(merged(out, own, own), "swiglu"), 2);
+}
+
+TEST(Merge, TheLaterOfTwoIsKept) {
+    const MeasuredFile early = holding({result("rope", 10, 1)}), late = holding({result("rope", 20, 2)});
+    EXPECT_EQ(figureOf(merged(early, late, {}), "rope"), 2);
+    EXPECT_EQ(figureOf(merged(late, early, {}), "rope"), 2);
+    // Also where the earlier one was there at first, for both.
+    EXPECT_EQ(figureOf(merged(late, early, early), "rope"), 2);
+}
+
+TEST(Merge, WhatTheWriterTookAwayGoes) {
+    const MeasuredFile known = holding({result("rope", 10, 1), result("swiglu", 11, 2)});
+    const MeasuredFile out = merged(known, holding({result("rope", 10, 1)}), known);
+    EXPECT_EQ(figureOf(out, "rope"), 1);
+    EXPECT_EQ(figureOf(out, "swiglu"), 0);
+    // Not what another has measured anew meanwhile.
+    EXPECT_EQ(figureOf(merged(holding({result("swiglu", 30, 3)}), {}, known), "swiglu"), 3);
+}
+
+TEST(Merge, UndoBringsTheEarlierOneBack) {
+    const MeasuredFile early = holding({result("rope", 10, 1)}), late = holding({result("rope", 20, 2)});
+    EXPECT_EQ(figureOf(merged(late, early, late), "rope"), 1); // the later one was its own
+}
+
+TEST(Merge, RegionsOfBothAreThere) {
+    const auto region = [](const char* node) {
+        ChosenRegion one;
+        one.module = "mlp";
+        one.nodes = {node};
+        return one;
+    };
+    MeasuredFile file, own, known;
+    file.regions = {region("mul"), region("add"), region("silu")};
+    own.regions = {region("mul")};
+    known.regions = {region("mul"), region("add")}; // it has removed the latter
+    const MeasuredFile out = merged(file, own, known);
+    ASSERT_EQ(out.regions.size(), 2u);
+    EXPECT_EQ(out.regions[0].nodes.front(), "mul");
+    EXPECT_EQ(out.regions[1].nodes.front(), "silu");
+}
+
+} // namespace
+} // namespace fusescope
