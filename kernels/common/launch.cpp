@@ -3,6 +3,7 @@
 
 #include "kernels/common/error.h"
 
+#include <algorithm>
 #include <array>
 #include <mutex>
 
@@ -44,8 +45,9 @@ FsStatus allowShared(const void* kernel, int bytes) {
     const std::lock_guard lock(mutex);
     cudaFuncAttributes now{};
     if (FsStatus s = check(cudaFuncGetAttributes(&now, kernel), "cudaFuncGetAttributes"); s != FS_OK) return s;
-    if (now.maxDynamicSharedSizeBytes >= bytes) return FS_OK;
-    return check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+    // Said also where it is so already: the 48 KB that a kernel has without asking hold its static shared memory too.
+    return check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                      std::max(bytes, now.maxDynamicSharedSizeBytes)),
                  "cudaFuncSetAttribute");
 }
 
