@@ -2,6 +2,7 @@
 #include "app/banner.h"
 
 #include "ui/base/paint.h"
+#include "ui/base/tip.h"
 
 #include <QFrame>
 #include <QHBoxLayout>
@@ -43,6 +44,11 @@ void Banner::show(Tone tone, const QString& sentence, const QString& action, std
     label->setTextFormat(Qt::PlainText); // file names are hostile
     label->setWordWrap(true);
     label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    // A long name does not widen the window; what is cut is in the tooltip.
+    QSizePolicy narrow(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    narrow.setHeightForWidth(true);
+    label->setSizePolicy(narrow);
+    label->setToolTip(plainTip(sentence));
     label->setAccessibleName(tone == Tone::Error ? tr("Error") : tr("Note"));
     auto* close = new QToolButton(row);
     close->setText(QStringLiteral("✕"));

@@ -90,7 +90,17 @@ int main(int argc, char** argv) {
     qInstallMessageHandler(usual);
     QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
     QApplication::setWindowIcon(appIcon());
-    parser.process(app);
+    if (!parser.parse(QCoreApplication::arguments())) {
+        std::fprintf(stderr, "fusescope: %s (--help lists the options)\n", qUtf8Printable(parser.errorText()));
+        return kExitUsage;
+    }
+    const bool screenshot = !parser.value(shot).isEmpty();
+    for (const QCommandLineOption& option : {shot, select, fuse, save_session})
+        if (!screenshot && parser.isSet(option)) {
+            std::fprintf(stderr, "fusescope: expected a file for --screenshot with --%s, found none\n",
+                         qUtf8Printable(option.names().front()));
+            return kExitUsage;
+        }
 
     ScreenshotOptions options;
     options.path = parser.value(shot);
@@ -113,7 +123,6 @@ int main(int argc, char** argv) {
         return kExitUsage;
     }
 
-    const bool screenshot = !options.path.isEmpty();
     MainWindow window(!screenshot);
     if (!theme_name.isEmpty())
         window.setTheme(theme_name == QLatin1String("dark") ? settings::ThemeChoice::Dark

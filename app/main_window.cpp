@@ -55,6 +55,8 @@ MainWindow::MainWindow(bool remember, QWidget* parent)
     buildToolBar();
     buildMenus();
     buildStatusBar();
+    // Names in files are hostile: no label reads markup.
+    for (QLabel* label : findChildren<QLabel*>()) label->setTextFormat(Qt::PlainText);
     setMinimumSize(1100, 700); // below, names and the headline would be cut
     resize(1600, 1000);
     resetLayout();
@@ -84,6 +86,7 @@ MainWindow::MainWindow(bool remember, QWidget* parent)
     });
     connect(loader_, &Loader::stopped, this, [this] {
         pending_session_.reset(); // nothing came of its inputs, if it is there still
+        updateStatus();           // the boxes say what is shown, also when what was chosen did not come about
         for (QWidget* widget :
              {static_cast<QWidget*>(w_->stage), static_cast<QWidget*>(w_->progress), static_cast<QWidget*>(w_->cancel)})
             widget->hide();
@@ -242,7 +245,9 @@ bool MainWindow::event(QEvent* event) {
     return QMainWindow::event(event);
 }
 
-bool MainWindow::settled() const { return !reading_session_ && !loader_->running() && graph_->settled(); }
+bool MainWindow::settled() const {
+    return !reading_session_ && !loader_->running() && !fuse_->choosing() && graph_->settled();
+}
 
 void MainWindow::resizeEvent(QResizeEvent* event) {
     QMainWindow::resizeEvent(event);

@@ -47,11 +47,13 @@ public:
     void openSample();
     void saveSession(const QString& path); // exported() tells the end
     void openSession(const QString& path);
+    [[nodiscard]] QString savePicture(const QString& path); // as PNG; a sentence when it was not written, else ""
+    bool select(const QString& what);          // as pickOf() and nodesOf() read it; false: it names nothing here
     void keepResultsIn(const QString& folder); // measured results, of each set of inputs; "" keeps none
     void closeFiles();                         // back to the welcome page
     void resetLayout();
     void setTheme(settings::ThemeChoice choice);
-    [[nodiscard]] bool settled() const; // nothing is loading and the graph is laid out
+    [[nodiscard]] bool settled() const; // nothing is loading, no region is being made, the graph is laid out
     [[nodiscard]] Session& session() { return *session_; }
     [[nodiscard]] Loader& loader() { return *loader_; }
     [[nodiscard]] Banner& banner() { return *banner_; }
@@ -112,6 +114,11 @@ private:
     void exportReport(Export kind);
     void exportTo(Export kind, const QString& path);
     void saveScreenshot();
+    // A file to write; a name without a suffix gets this one. "" when the dialog is left.
+    [[nodiscard]] QString askWhere(const QString& title, const QString& proposal, const QString& filter,
+                                   const QString& suffix);
+    [[nodiscard]] bool isInput(const QString& path) const; // a file that is shown
+    void tellWritten(const QString& path, bool ok, const QString& why);
     void showShortcuts();
     void showAbout();
 
@@ -134,7 +141,8 @@ private:
     std::map<QString, std::string> bytes_of_name_;
     std::unique_ptr<SessionFile> pending_session_; // while its inputs are read
     bool reading_session_ = false;
-    int openings_ = 0; // of files and sessions: what was read for an earlier one is not wanted any more
+    int openings_ = 0;     // of files and sessions: what was read for an earlier one is not wanted any more
+    QString shown_device_; // the choice that the analysis was made with
     QTimer keep_soon_, keep_again_;
     QString kept_folder_, kept_path_; // the latter of the inputs that are shown
     MeasuredFile kept_known_;         // what of that file this window has read or written

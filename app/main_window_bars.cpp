@@ -11,6 +11,7 @@
 #include "ui/base/legend.h"
 #include "ui/base/paint.h"
 #include "ui/base/session.h"
+#include "ui/base/tip.h"
 #include "ui/fuse/fuse_words.h"
 #include "ui/panels/findings_panel.h"
 #include "ui/panels/model_panel.h"
@@ -23,10 +24,10 @@
 namespace fusescope {
 namespace {
 
-// The texts that say something, one a line.
+// A tooltip of the texts that say something, one a line.
 QString lines(QStringList texts) {
     texts.removeAll(QString());
-    return texts.join(QLatin1Char('\n'));
+    return plainTip(texts.join(QLatin1Char('\n')));
 }
 
 void fillSteps(QComboBox& box, const Analysis& analysis) {
@@ -49,9 +50,9 @@ void fillSteps(QComboBox& box, const Analysis& analysis) {
     box.setCurrentIndex(analysis.all_steps ? box.count() - 1 : analysis.step);
 }
 
-void fillDevices(QComboBox& box, const Analysis& analysis) {
+// chosen: what the analysis was made with, "" for the GPU of the trace.
+void fillDevices(QComboBox& box, const Analysis& analysis, const QString& chosen) {
     const QSignalBlocker quiet(box);
-    const QString chosen = box.currentData().toString();
     box.clear();
     const bool from_trace = analysis.trace && !analysis.trace->devices.empty();
     const bool calibrated = chosen.isEmpty() && analysis.device.source == DeviceSource::Calibrated;
@@ -60,7 +61,7 @@ void fillDevices(QComboBox& box, const Analysis& analysis) {
                              : MainWindow::tr("GPU not named: assumed"),
                 QString());
     if (calibrated)
-        box.setItemData(0, MainWindow::tr("Measured: %1").arg(text(analysis.device.origin)), Qt::ToolTipRole);
+        box.setItemData(0, plainTip(MainWindow::tr("Measured: %1").arg(text(analysis.device.origin))), Qt::ToolTipRole);
     for (const DeviceSpec& preset : devicePresets()) box.addItem(text(preset.name), text(preset.name));
     const int at = box.findData(chosen);
     box.setCurrentIndex(at >= 0 ? at : 0);
@@ -242,7 +243,7 @@ void MainWindow::updateStatus() {
         return;
     }
     fillSteps(*w_->step, *a);
-    fillDevices(*w_->device, *a);
+    fillDevices(*w_->device, *a, shown_device_);
     QStringList parts, tips;
     const std::size_t problems =
         (a->trace ? a->trace->problems.size() : 0) + (a->graph ? a->graph->problems.size() : 0);
@@ -268,7 +269,7 @@ void MainWindow::updateStatus() {
                                                                           : tr("assumed");
     parts << tr("%1 · HBM %2 (%3)").arg(text(a->device.name), text(formatBandwidth(a->device.bandwidth_Bps)), source);
     w_->status->setText(parts.join(QStringLiteral("  ·  ")));
-    w_->status->setToolTip(tips.join(QLatin1Char('\n')));
+    w_->status->setToolTip(lines(tips));
 }
 
 void MainWindow::showProblems() {

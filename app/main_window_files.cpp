@@ -22,6 +22,7 @@
 #include <QThreadPool>
 #include <QUrl>
 
+#include <algorithm>
 #include <new>
 
 namespace fusescope {
@@ -84,6 +85,7 @@ void MainWindow::open(const QStringList& paths) {
 // What was on its way to the window gives way to what is wanted now.
 void MainWindow::forgetOpening() {
     ++openings_;
+    if (reading_session_) statusBar()->clearMessage();
     reading_session_ = false;
     pending_session_.reset();
 }
@@ -103,6 +105,7 @@ void MainWindow::showAnalysis(const AnalysisPtr& analysis) {
             if (problem.kind == "truncated" || problem.kind == "too_many_events" || problem.kind == "file_changed")
                 banner_->show(Banner::Tone::Note, text(QFileInfo(text(analysis->trace->path)).fileName().toStdString() +
                                                        ": " + problem.message));
+    shown_device_ = w_->device->currentData().toString();
     present(analysis);
     QStringList names;
     for (const std::string& file : analysis->files) names << QFileInfo(text(file)).fileName();
@@ -137,6 +140,7 @@ void MainWindow::closeFiles() {
     forgetOpening();
     loader_->cancel();
     banner_->clear();
+    shown_device_.clear();
     present(nullptr);
     setWindowTitle(tr("FuseScope"));
     updateHeadline();
@@ -153,18 +157,18 @@ void MainWindow::exportReport(Export kind) {
     const QFileInfo input(text(a->files.back()));
     const QString proposal = input.absolutePath() + QLatin1Char('/') +
                              input.fileName().section(QLatin1Char('.'), 0, 0) + QStringLiteral("-fusescope.") + suffix;
-    const QString path = QFileDialog::getSaveFileName(this, tr("Export"), proposal, QStringLiteral("*.") + suffix);
+    const QString path = askWhere(tr("Export"), proposal, QStringLiteral("*.") + suffix, suffix);
     if (!path.isEmpty()) exportTo(kind, path);
 }
 
 void MainWindow::exportTo(Export kind, const QString& path) {
     const AnalysisPtr a = session_->analysis();
-    for (const std::string& file : a->files)
-        if (QFileInfo(text(file)) == QFileInfo(path)) {
-            banner_->show(Banner::Tone::Error,
-                          tr("%1: expected a report that is not written over an input, found the same file").arg(path));
-            return;
-        }
+    if (isInput(path)) {
+        banner_->show(Banner::Tone::Error,
+                      tr("%1: expected a report that is not written over an input, found the same file").arg(path));
+        Q_EMIT exported(path, false);
+        return;
+    }
     statusBar()->showMessage(tr("Writing %1").arg(path));
     // The thread is joined in the destructor, so 'this' outlives it.
     w_->writers.emplace_back([this, a, measured = session_->measured(), regions = session_->regions(), kind, path] {
@@ -182,25 +186,49 @@ void MainWindow::exportTo(Export kind, const QString& path) {
             why = tr("out of memory");
         }
         QMetaObject::invokeMethod(
-            this,
-            [this, path, ok, why] {
-                constexpr int kShownMs = 8000;
-                if (ok)
-                    statusBar()->showMessage(tr("Wrote %1").arg(path), kShownMs);
-                else
-                    banner_->show(Banner::Tone::Error,
-                                  tr("%1: expected a file that can be written, found %2").arg(path, why));
-                Q_EMIT exported(path, ok);
-            },
-            Qt::QueuedConnection);
+            this, [this, path, ok, why] { tellWritten(path, ok, why); }, Qt::QueuedConnection);
     });
 }
 
+void MainWindow::tellWritten(const QString& path, bool ok, const QString& why) {
+    constexpr int kShownMs = 8000;
+    if (ok) {
+        statusBar()->showMessage(tr("Wrote %1").arg(path), kShownMs);
+    } else {
+        statusBar()->clearMessage();
+        banner_->show(Banner::Tone::Error, tr("%1: expected a file that can be written, found %2").arg(path, why));
+    }
+    Q_EMIT exported(path, ok);
+}
+
 void MainWindow::saveScreenshot() {
-    const QString path = QFileDialog::getSaveFileName(this, tr("Save picture"), QStringLiteral("fusescope.png"),
-                                                      QStringLiteral("*.png"));
-    if (!path.isEmpty() && !grab().save(path))
-        banner_->show(Banner::Tone::Error, tr("%1: expected a file that can be written, found none").arg(path));
+    const QString path =
+        askWhere(tr("Save picture"), QStringLiteral("fusescope.png"), QStringLiteral("*.png"), QStringLiteral("png"));
+    if (path.isEmpty()) return;
+    if (const QString problem = savePicture(path); !problem.isEmpty()) banner_->show(Banner::Tone::Error, problem);
+}
+
+QString MainWindow::savePicture(const QString& path) {
+    if (isInput(path))
+        return tr("%1: expected a picture that is not written over an input, found the same file").arg(path);
+    QSaveFile file(path);
+    if (file.open(QIODevice::WriteOnly) && grab().save(&file, "PNG") && file.commit()) return {};
+    return tr("%1: expected a file that can be written, found %2").arg(path, file.errorString());
+}
+
+QString MainWindow::askWhere(const QString& title, const QString& proposal, const QString& filter,
+                             const QString& suffix) {
+    QFileDialog dialog(this, title, QFileInfo(proposal).absolutePath(), filter);
+    dialog.setAcceptMode(QFileDialog::AcceptSave);
+    dialog.setDefaultSuffix(suffix);
+    dialog.selectFile(proposal);
+    return dialog.exec() == QDialog::Accepted ? dialog.selectedFiles().value(0) : QString();
+}
+
+bool MainWindow::isInput(const QString& path) const {
+    const AnalysisPtr& a = session_->analysis();
+    return a && std::any_of(a->files.begin(), a->files.end(),
+                            [&](const std::string& file) { return sameFile(text(file), path); });
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

@@ -9,6 +9,7 @@
 #include "core/cost/device.h"
 #include "ui/base/paint.h"
 #include "ui/base/session.h"
+#include "ui/base/tip.h"
 #include "ui/fuse/fuse_queue.h"
 #include "ui/fuse/region_words.h"
 #include "ui/panels/findings_panel.h"
@@ -91,12 +92,12 @@ void MainWindow::updateFuse() {
     const int row = findings_->chosen();
     if (selectionIsRegion()) {
         w_->fuse->setEnabled(!fuse_->choosing());
-        w_->fuse->setToolTip(fuseThisText(*session_->analysis(), selectedWork(*session_)));
+        w_->fuse->setToolTip(plainTip(fuseThisText(*session_->analysis(), selectedWork(*session_))));
     } else {
         const QString against = row < 0 ? tr("Choose a finding, nodes, a module or a range of the timeline first.")
                                         : fuse_->reasonAgainst(static_cast<std::size_t>(row));
         w_->fuse->setEnabled(against.isEmpty() && !fuse_->job(static_cast<std::size_t>(row)).active());
-        w_->fuse->setToolTip(against);
+        w_->fuse->setToolTip(plainTip(against));
     }
     const bool plan = fuse_->planCanBeFused();
     w_->fuse_plan->setEnabled(plan);

@@ -5,6 +5,7 @@
 #include "app/welcome.h"
 #include "ui/base/paint.h"
 #include "ui/base/session.h"
+#include "ui/base/tip.h"
 #include "ui/fuse/fuse_queue.h"
 #include "ui/graph/graph_panel.h"
 #include "ui/panels/findings_panel.h"
@@ -104,11 +105,12 @@ void MainWindow::updateRecent() {
     const QStringList files = settings::recentFiles();
     w_->welcome->setRecent(files);
     w_->recent->clear();
+    constexpr int kWide = 480;
     for (const QString& path : files) {
-        QString name = QFileInfo(path).fileName();
+        QString name = QFontMetrics(menuBar()->font()).elidedText(QFileInfo(path).fileName(), Qt::ElideMiddle, kWide);
         name.replace(QLatin1Char('&'), QLatin1String("&&"));
         QAction* action = w_->recent->addAction(name, this, [this, path] { open({path}); });
-        action->setToolTip(path);
+        action->setToolTip(plainTip(path));
     }
     w_->recent->setToolTipsVisible(true);
     if (!files.isEmpty()) {

@@ -17,10 +17,11 @@
 #include <QSaveFile>
 #include <QStatusBar>
 
+#include <new>
+
 namespace fusescope {
 namespace {
 
-constexpr int kShownMs = 8000;
 QString pattern() { return MainWindow::tr("FuseScope sessions (*.fusescope)"); }
 
 struct Opened { // what a worker found
@@ -64,14 +65,16 @@ void MainWindow::chooseSaveSession() {
     const QFileInfo input(text(a->files.back()));
     const QString proposal = input.absolutePath() + QLatin1Char('/') +
                              input.fileName().section(QLatin1Char('.'), 0, 0) + QStringLiteral(".fusescope");
-    const QString path = QFileDialog::getSaveFileName(this, tr("Save session"), proposal, pattern());
+    const QString path = askWhere(tr("Save session"), proposal, pattern(), QStringLiteral("fusescope"));
     if (!path.isEmpty()) saveSession(path);
 }
 
 void MainWindow::chooseOpenSession() {
     const QString path = QFileDialog::getOpenFileName(this, tr("Open session"), settings::lastFolder(), pattern(),
                                                       nullptr, QFileDialog::ReadOnly);
-    if (!path.isEmpty()) openSession(path);
+    if (path.isEmpty()) return;
+    settings::setLastFolder(QFileInfo(path).absolutePath());
+    openSession(path);
 }
 
 SessionFile MainWindow::sessionNow() const {
@@ -79,7 +82,7 @@ SessionFile MainWindow::sessionNow() const {
     SessionFile session;
     session.device = w_->device->currentData().toString();
     session.step = w_->step->currentData().toString();
-    session.selection = pickText(a, session_->selection().pick);
+    session.selection = pickText(a, session_->selection());
     session.window_state = saveState();
     session.measured = session_->measured();
     for (const ChosenPtr& region : session_->regions()) session.regions.push_back(*region);
@@ -94,32 +97,28 @@ SessionFile MainWindow::sessionNow() const {
 void MainWindow::saveSession(const QString& path) {
     if (!session_->analysis()) return;
     SessionFile session = sessionNow();
-    for (const SessionInput& input : session.inputs)
-        if (QFileInfo(input.path) == QFileInfo(path)) {
-            banner_->show(
-                Banner::Tone::Error,
-                tr("%1: expected a session that is not written over an input, found the same file").arg(path));
-            return;
-        }
+    if (isInput(path)) {
+        banner_->show(Banner::Tone::Error,
+                      tr("%1: expected a session that is not written over an input, found the same file").arg(path));
+        Q_EMIT exported(path, false);
+        return;
+    }
     statusBar()->showMessage(tr("Writing %1").arg(path));
     // Hashing reads the inputs whole. The thread is joined in the destructor, so 'this' outlives it.
     w_->writers.emplace_back([this, path, session]() mutable {
-        for (SessionInput& input : session.inputs) input.sha256 = sha256Of(input.path);
-        const QByteArray json = sessionJson(session);
-        QSaveFile file(path);
-        const bool ok = file.open(QIODevice::WriteOnly) && file.write(json) == json.size() && file.commit();
-        const QString why = file.errorString();
+        bool ok = false;
+        QString why;
+        try {
+            for (SessionInput& input : session.inputs) input.sha256 = sha256Of(input.path);
+            const QByteArray json = sessionJson(session);
+            QSaveFile file(path);
+            ok = file.open(QIODevice::WriteOnly) && file.write(json) == json.size() && file.commit();
+            why = file.errorString();
+        } catch (const std::bad_alloc&) { // would end the program, out of a thread
+            why = tr("out of memory");
+        }
         QMetaObject::invokeMethod(
-            this,
-            [this, path, ok, why] {
-                if (ok)
-                    statusBar()->showMessage(tr("Wrote %1").arg(path), kShownMs);
-                else
-                    banner_->show(Banner::Tone::Error,
-                                  tr("%1: expected a file that can be written, found %2").arg(path, why));
-                Q_EMIT exported(path, ok);
-            },
-            Qt::QueuedConnection);
+            this, [this, path, ok, why] { tellWritten(path, ok, why); }, Qt::QueuedConnection);
     });
 }
 
@@ -129,7 +128,13 @@ void MainWindow::openSession(const QString& path) {
     reading_session_ = true;
     pending_session_.reset();
     w_->writers.emplace_back([this, path, opening = ++openings_] {
-        auto opened = std::make_shared<Opened>(readSession(path));
+        auto opened = std::make_shared<Opened>();
+        try {
+            *opened = readSession(path);
+        } catch (const std::bad_alloc&) { // would end the program, out of a thread
+            *opened = {};
+            opened->problem = tr("%1: expected a session that fits into memory, found too little of it").arg(path);
+        }
         QMetaObject::invokeMethod(
             this,
             [this, opened, opening] {
@@ -173,13 +178,26 @@ void MainWindow::restoreSession() {
     const std::unique_ptr<SessionFile> session = std::move(pending_session_);
     if (!session->window_state.isEmpty()) restoreState(session->window_state);
     session_->setMeasured(std::move(session->measured));
-    const Pick pick = pickOf(*session_->analysis(), session->selection);
-    if (pick.kind != PickKind::None) session_->pick(pick);
+    select(session->selection);
     const QString region = QStringLiteral("region:");
     if (!session->regions.empty())
         fuse_->restoreRegions(std::move(session->regions), session->selection.startsWith(region)
                                                                ? session->selection.mid(region.size()).toStdString()
                                                                : std::string());
+}
+
+bool MainWindow::select(const QString& what) {
+    const AnalysisPtr& a = session_->analysis();
+    if (!a) return false;
+    const Pick pick = pickOf(*a, what);
+    std::vector<NodeId> several = nodesOf(*a, what);
+    if (several.size() > 1)
+        session_->pickNodes(std::move(several));
+    else if (pick.kind != PickKind::None)
+        session_->pick(pick);
+    else
+        return false;
+    return true;
 }
 
 void MainWindow::keepResultsIn(const QString& folder) { kept_folder_ = folder; }

@@ -18,6 +18,10 @@ constexpr int kEndMs = 1000;             // a process that is ended at the progr
 // What is sent to be answered is far below a line's limit; a longer one is no answer.
 constexpr auto kMostLine = static_cast<qsizetype>(kMaxRunnerLine);
 
+Result<RunnerCommand> runnerOf(const QString& setting) {
+    return findRunner(QFile::encodeName(setting.trimmed()).toStdString());
+}
+
 } // namespace
 
 RunnerChild::RunnerChild(QObject* parent) : FuseRunner(parent), command_(commandOf({})) {
@@ -44,11 +48,16 @@ RunnerChild::~RunnerChild() {
 }
 
 QStringList RunnerChild::commandOf(const QString& setting) {
-    const Result<RunnerCommand> found = findRunner(QFile::encodeName(setting.trimmed()).toStdString());
+    const Result<RunnerCommand> found = runnerOf(setting);
     QStringList words;
     if (found)
         for (const std::string& word : found->words) words << QFile::decodeName(word.c_str());
     return words;
+}
+
+QString RunnerChild::problemOf(const QString& setting) {
+    const Result<RunnerCommand> found = runnerOf(setting);
+    return found ? QString() : text(found.error().message());
 }
 
 void RunnerChild::setCommand(const QString& command) {
@@ -68,12 +77,12 @@ qint64 RunnerChild::measure(const Region& region) {
     FuseRequest request;
     request.region = region;
     request.effort = effort_;
-    return enqueue(std::move(request));
+    return enqueue(Asked::Measurement, std::move(request));
 }
-qint64 RunnerChild::askDevice() { return enqueue(DeviceRequest{}); }
-qint64 RunnerChild::calibrate() { return enqueue(CalibrateRequest{}); }
+qint64 RunnerChild::askDevice() { return enqueue(Asked::Device, DeviceRequest{}); }
+qint64 RunnerChild::calibrate() { return enqueue(Asked::Calibration, CalibrateRequest{}); }
 
-qint64 RunnerChild::enqueue(RunnerCall call) {
+qint64 RunnerChild::enqueue(Asked asked, RunnerCall call) {
     const qint64 id = talk_.newId();
     const auto fail = [this, id](const char* code, const QString& message) {
         QTimer::singleShot(0, this, [this, id, code, message] { answerFailed(id, code, message); });
@@ -90,7 +99,7 @@ qint64 RunnerChild::enqueue(RunnerCall call) {
         fail("unsupported", text(line.error().message()));
         return id;
     }
-    queue_.push_back({id, std::move(*line), answer_ms});
+    queue_.push_back({id, asked, std::move(*line), answer_ms});
     QTimer::singleShot(0, this, &RunnerChild::work);
     return id;
 }
@@ -190,15 +199,18 @@ void RunnerChild::takeAnswer(const RunnerAnswer& answer) {
     if (const auto* progress = std::get_if<RunnerProgress>(&answer.event)) {
         Q_EMIT progressed(id, text(progress->stage), progress->fraction);
     } else if (const auto* result = std::get_if<RunnerResult>(&answer.event)) {
-        if (const auto* fuse = std::get_if<FuseResult>(result)) {
+        // Another signal than the one that is waited for would leave whoever waits without an answer.
+        const Asked asked = queue_.front().asked;
+        if (const auto* fuse = std::get_if<FuseResult>(result); fuse != nullptr && asked == Asked::Measurement) {
             const FuseResult taken = *fuse;
             finish();
             Q_EMIT measured(id, taken);
-        } else if (const auto* calibration = std::get_if<CalibrateResult>(result)) {
+        } else if (const auto* calibration = std::get_if<CalibrateResult>(result);
+                   calibration != nullptr && asked == Asked::Calibration) {
             const CalibrateResult taken = *calibration;
             finish();
             Q_EMIT calibrated(id, taken);
-        } else if (const auto* hello = std::get_if<RunnerHello>(result)) {
+        } else if (const auto* hello = std::get_if<RunnerHello>(result); hello != nullptr && asked == Asked::Device) {
             hello_ = *hello;
             finish();
             Q_EMIT changed();

@@ -39,6 +39,7 @@ public:
     [[nodiscard]] const FuseEffort& effort() const { return effort_; }
     // Program and arguments of a setting; empty: none was found.
     [[nodiscard]] static QStringList commandOf(const QString& setting);
+    [[nodiscard]] static QString problemOf(const QString& setting); // why none was found; "" when one was
 
     qint64 measure(const Region& region) override;
     qint64 askDevice(); // starts it; hello() is then known, or failed() says why not
@@ -56,13 +57,15 @@ Q_SIGNALS:
 
 private:
     enum class State { Off, Greeting, Ready };
+    enum class Asked { Device, Calibration, Measurement };
     struct Request {
         qint64 id = 0;
+        Asked asked = Asked::Measurement;
         std::string line;
         int answer_ms = 0; // without a line
     };
 
-    qint64 enqueue(RunnerCall call);
+    qint64 enqueue(Asked asked, RunnerCall call);
     void work();
     void start();
     void readOut();

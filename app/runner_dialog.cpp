@@ -75,25 +75,29 @@ RunnerDialog::RunnerDialog(const QString& command, const FuseEffort& effort, QWi
     connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
     connect(try_, &QPushButton::clicked, this, &RunnerDialog::tryIt);
-    const auto update = [this] {
+    const auto update = [this, ok = buttons->button(QDialogButtonBox::Ok)] {
         const QStringList found = RunnerChild::commandOf(edit_->text());
-        found_->setText(!edit_->text().trimmed().isEmpty() ? QString()
+        const bool written = !this->command().isEmpty();
+        found_->setText(written ? RunnerChild::problemOf(edit_->text())
                         : found.isEmpty()
                             ? tr("Left empty, one is looked for: beside this program, in build/kernels/bin of its "
                                  "source tree and on PATH. None is there; ./dev kernels builds one where CUDA is.")
                             : tr("Left empty: %1").arg(found.join(QLatin1Char(' '))));
         found_->setVisible(!found_->text().isEmpty());
         try_->setEnabled(!found.isEmpty());
+        ok->setEnabled(!written || !found.isEmpty());
+        tried_ = 0;
         outcome_->clear();
     };
     connect(edit_, &QLineEdit::textChanged, this, update);
     update();
-    connect(runner_, &RunnerChild::answered, this, [this] {
+    connect(runner_, &RunnerChild::answered, this, [this](qint64 id) {
+        if (id != tried_) return;
         outcome_->setText(helloText(*runner_->hello()));
         try_->setEnabled(true);
     });
-    connect(runner_, &FuseRunner::failed, this, [this](qint64, const RunnerError& error) {
-        if (error.code == runner_error::kCancelled) return; // another command was tried
+    connect(runner_, &FuseRunner::failed, this, [this](qint64 id, const RunnerError& error) {
+        if (id != tried_) return;
         outcome_->setText(errorWords(error).long_text);
         try_->setEnabled(true);
     });
@@ -107,7 +111,7 @@ void RunnerDialog::tryIt() {
     try_->setEnabled(false);
     outcome_->setText(tr("Starting it; PyTorch takes some seconds."));
     runner_->setCommand(command());
-    runner_->askDevice();
+    tried_ = runner_->askDevice();
 }
 
 } // namespace fusescope

@@ -29,6 +29,7 @@ private:
     QPushButton* try_;
     QSpinBox *rounds_, *time_limit_;
     RunnerChild* runner_;
+    qint64 tried_ = 0; // the request; 0: none, or one of a command that is not written any more
 };
 
 } // namespace fusescope

@@ -18,6 +18,7 @@
 #include <QTimer>
 
 #include <cstdio>
+#include <utility>
 #include <vector>
 
 namespace fusescope {
@@ -36,6 +37,12 @@ template <class Ready> bool waitFor(Ready ready, int timeout_ms) {
         loop.exec();
     }
     return true;
+}
+
+// What stands in the window's banner.
+void complain(MainWindow& window) {
+    const QStringList sentences = window.banner().sentences();
+    for (const QString& sentence : sentences) std::fprintf(stderr, "fusescope: %s\n", qUtf8Printable(sentence));
 }
 
 // Rows of the findings that "rms_norm,swiglu" or "plan" names; empty when a name is not there.
@@ -72,8 +79,7 @@ std::vector<std::size_t> rowOfPlace(MainWindow& window, const QString& what) {
     window.session().wantRegion(wish);
     waitFor([&] { return !window.fuseQueue().choosing(); }, kTimeoutMs);
     if (const int row = window.findings().chosen(); row >= 0) return {static_cast<std::size_t>(row)};
-    const QStringList sentences = window.banner().sentences();
-    for (const QString& sentence : sentences) std::fprintf(stderr, "fusescope: %s\n", qUtf8Printable(sentence));
+    complain(window);
     return {};
 }
 
@@ -114,19 +120,10 @@ int measure(MainWindow& window, const QString& what) {
 
 // False when --select names nothing in these files; nothing asked for is well.
 bool selected(MainWindow& window, const QString& what) {
-    if (what.isEmpty() || !window.session().analysis()) return true;
-    const Pick pick = pickOf(*window.session().analysis(), what);
-    const std::vector<NodeId> several = nodesOf(*window.session().analysis(), what);
-    if (several.size() > 1)
-        window.session().pickNodes(several);
-    else if (pick.kind != PickKind::None)
-        window.session().pick(pick);
-    else {
-        std::fprintf(stderr, "fusescope: expected --select to name something in these files, found '%s'\n",
-                     qUtf8Printable(what));
-        return false;
-    }
-    return true;
+    if (what.isEmpty() || window.select(what)) return true;
+    std::fprintf(stderr, "fusescope: expected --select to name something in these files, found '%s'\n",
+                 qUtf8Printable(what));
+    return false;
 }
 
 bool saveSession(MainWindow& window, const QString& path) {
@@ -135,10 +132,14 @@ bool saveSession(MainWindow& window, const QString& path) {
         ended = true;
         saved = ok;
     });
+    if (!window.session().analysis()) {
+        std::fputs("fusescope: expected files for --save-session, found none\n", stderr);
+        return false;
+    }
+    window.banner().clear();
     window.saveSession(path);
     if (waitFor([&] { return ended; }, kTimeoutMs) && saved) return true;
-    std::fprintf(stderr, "fusescope: %s: expected files that are open and a session that can be written\n",
-                 qUtf8Printable(path));
+    complain(window);
     return false;
 }
 
@@ -154,6 +155,12 @@ bool parseSize(const QString& text, QSize& size) {
 }
 
 int takeScreenshot(MainWindow& window, const QStringList& files, const ScreenshotOptions& options) {
+    for (const QString& file : files) // whether or not it can be opened
+        if (sameFile(file, options.path)) {
+            std::fprintf(stderr, "fusescope: %s: expected a picture that is not written over an input\n",
+                         qUtf8Printable(options.path));
+            return kExitUsage;
+        }
     window.resize(options.size);
     window.show();
     window.resetLayout();
@@ -165,22 +172,26 @@ int takeScreenshot(MainWindow& window, const QStringList& files, const Screensho
             return kExitNoInput;
         }
         if (!window.session().analysis()) {
-            const QStringList sentences = window.banner().sentences();
-            for (const QString& sentence : sentences) std::fprintf(stderr, "fusescope: %s\n", qUtf8Printable(sentence));
+            complain(window);
             return kExitNoInput;
         }
     }
+    for (const auto& [option, value] : {std::pair{"--select", options.select}, std::pair{"--fuse", options.fuse}})
+        if (!value.isEmpty() && !window.session().analysis()) {
+            std::fprintf(stderr, "fusescope: expected files for %s, found none\n", option);
+            return kExitNoInput;
+        }
     if (!selected(window, options.select)) return kExitUsage;
     int status = kExitOk;
-    if (!options.fuse.isEmpty() && window.session().analysis()) {
+    if (!options.fuse.isEmpty()) {
         status = measure(window, options.fuse);
         selected(window, options.select); // measuring selects what it measures
     }
     QElapsedTimer rest;
     rest.start();
     waitFor([&] { return rest.elapsed() >= options.wait_ms && window.settled(); }, kTimeoutMs);
-    if (!window.grab().save(options.path, "PNG")) {
-        std::fprintf(stderr, "fusescope: %s: expected a file that can be written\n", qUtf8Printable(options.path));
+    if (const QString problem = window.savePicture(options.path); !problem.isEmpty()) {
+        std::fprintf(stderr, "fusescope: %s\n", qUtf8Printable(problem));
         return kExitUsage;
     }
     std::printf("%s\n", qUtf8Printable(QFileInfo(options.path).absoluteFilePath()));

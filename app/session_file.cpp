@@ -95,6 +95,13 @@ QByteArray sha256Of(const QString& path) {
     return hash.result().toHex();
 }
 
+// Not QFileInfo's ==: it takes any two files that do not exist for the same.
+bool sameFile(const QString& one, const QString& other) {
+    const QFileInfo a(one), b(other);
+    if (a.exists() && b.exists()) return a.canonicalFilePath() == b.canonicalFilePath();
+    return !a.exists() && !b.exists() && QDir::cleanPath(a.absoluteFilePath()) == QDir::cleanPath(b.absoluteFilePath());
+}
+
 QString foundInput(const SessionInput& input, const QString& session_path) {
     if (QFileInfo(input.path).isFile()) return input.path;
     const QFileInfo beside(QFileInfo(session_path).absoluteDir(), QFileInfo(input.path).fileName());
@@ -111,10 +118,19 @@ Pick pickOf(const Analysis& a, const QString& what) {
             return {PickKind::Module, module.value};
     if (const std::vector<NodeId> nodes = nodesOf(a, what); nodes.size() == 1)
         return {PickKind::Node, nodes.front().value};
+    if (kind == QLatin1String("instance")) {
+        bool number = false;
+        const uint instance = rest.section(QLatin1Char('#'), 1).toUInt(&number);
+        const Pick finding = pickOf(a, QLatin1String("finding:") + rest.section(QLatin1Char('#'), 0, 0));
+        if (number && finding.kind == PickKind::Finding && instance < a.findings[finding.id].instances.size())
+            return {PickKind::Instance, finding.id << 16U | instance};
+    }
     bool number = false;
     const uint row = rest.toUInt(&number);
-    if (kind == QLatin1String("kernel") && number && a.trace && row < a.trace->kernels.size())
-        return {PickKind::Kernel, row};
+    if (!number || !a.trace) return {};
+    if (kind == QLatin1String("kernel") && row < a.trace->kernels.size()) return {PickKind::Kernel, row};
+    if (kind == QLatin1String("op") && row < a.ops.size()) return {PickKind::Op, row};
+    if (kind == QLatin1String("slice") && row < a.trace->slices.size()) return {PickKind::Slice, row};
     return {};
 }
 
@@ -128,7 +144,8 @@ std::vector<NodeId> nodesOf(const Analysis& analysis, const QString& text) {
     return nodes;
 }
 
-QString pickText(const Analysis& a, Pick pick) {
+QString pickText(const Analysis& a, const SelectionSets& selection) {
+    const Pick pick = selection.pick;
     switch (pick.kind) {
     case PickKind::Finding:
         return pick.id < a.findings.size() ? QLatin1String("finding:") + text(a.findings[pick.id].id) : QString();
@@ -136,11 +153,26 @@ QString pickText(const Analysis& a, Pick pick) {
         return pick.id < a.link.modules.modules.size()
                    ? QLatin1String("module:") + text(a.link.modules.at(ModuleId(pick.id)).path)
                    : QString();
-    case PickKind::Kernel: return QStringLiteral("kernel:%1").arg(pick.id);
-    case PickKind::Node:
-        return a.graph ? QLatin1String("nodes:") + text(a.graph->ops.name(NodeId(pick.id))) : QString();
-    default: return {};
+    case PickKind::Instance: {
+        const std::uint32_t finding = pick.id >> 16U;
+        if (finding >= a.findings.size()) return {};
+        return QStringLiteral("instance:%1#%2").arg(text(a.findings[finding].id)).arg(pick.id & 0xFFFFU);
     }
+    case PickKind::Kernel: return QStringLiteral("kernel:%1").arg(pick.id);
+    case PickKind::Op: return QStringLiteral("op:%1").arg(pick.id);
+    case PickKind::Slice: return QStringLiteral("slice:%1").arg(pick.id);
+    case PickKind::Node:
+    case PickKind::Nodes: {
+        if (!a.graph) return {};
+        QStringList names;
+        for (const NodeId node : pick.kind == PickKind::Node ? std::vector{NodeId(pick.id)} : selection.nodes)
+            names << text(a.graph->ops.name(node));
+        return QLatin1String("nodes:") + names.join(QLatin1Char(','));
+    }
+    case PickKind::None:
+    case PickKind::Region: break;
+    }
+    return {};
 }
 
 } // namespace fusescope

@@ -35,13 +35,15 @@ struct SessionFile {
 [[nodiscard]] Result<SessionFile> readSessionFile(const QString& path);
 // Of a file's content, hex; empty: it cannot be read. Reads all of it: not for the GUI thread.
 [[nodiscard]] QByteArray sha256Of(const QString& path);
+// Whether both name one file; also of files that are gone, whose names say it then.
+[[nodiscard]] bool sameFile(const QString& one, const QString& other);
 // Where an input is now: at its path, else beside the session's file. "" when at neither.
 [[nodiscard]] QString foundInput(const SessionInput& input, const QString& session_path);
 
-// "finding:rms_norm", "module:model.layers.0.mlp", "nodes:silu,mul_15", "kernel:17"; None for what is not there and for
-// several nodes, which are nodesOf()'s.
+// "finding:rms_norm", "instance:rms_norm#3", "module:model.layers.0.mlp", "nodes:silu,mul_15", and by their rows
+// "kernel:17", "op:3", "slice:99"; None for what is not there and for several nodes, which are nodesOf()'s.
 [[nodiscard]] Pick pickOf(const Analysis& analysis, const QString& text);
 [[nodiscard]] std::vector<NodeId> nodesOf(const Analysis& analysis, const QString& text);
-[[nodiscard]] QString pickText(const Analysis& analysis, Pick pick); // "" for what has no such name
+[[nodiscard]] QString pickText(const Analysis& analysis, const SelectionSets& selection); // "": it has no such name
 
 } // namespace fusescope

@@ -2,8 +2,9 @@
 #include "app/welcome.h"
 
 #include "ui/base/paint.h"
+#include "ui/base/tip.h"
 
-#include <QCommandLinkButton>
+#include <QEvent>
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -59,6 +60,19 @@ Welcome::Welcome(QWidget* parent) : QWidget(parent) {
     outer->addStretch(3);
 }
 
+// As much of the name as there is room for.
+void Welcome::elide(QPushButton& link) {
+    link.setText(link.fontMetrics()
+                     .elidedText(link.accessibleName(), Qt::ElideMiddle, link.width())
+                     .replace(QLatin1Char('&'), QLatin1String("&&")));
+}
+
+bool Welcome::eventFilter(QObject* watched, QEvent* event) {
+    if (auto* link = qobject_cast<QPushButton*>(watched); link != nullptr && event->type() == QEvent::Resize)
+        elide(*link);
+    return QWidget::eventFilter(watched, event);
+}
+
 void Welcome::setSampleAvailable(bool available) { sample_->setVisible(available); }
 
 void Welcome::setRecent(const QStringList& files) {
@@ -71,11 +85,16 @@ void Welcome::setRecent(const QStringList& files) {
     heading->setFont(uiFont(12, true));
     recent_->addWidget(heading);
     for (const QString& path : files.mid(0, kShownRecent)) {
-        auto* link = new QPushButton(QFileInfo(path).fileName(), this);
+        auto* link = new QPushButton(this);
+        link->setObjectName(QStringLiteral("recent"));
+        link->setAccessibleName(QFileInfo(path).fileName());
+        link->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // a long name does not widen the window
+        link->installEventFilter(this);
+        elide(*link);
         link->setFlat(true);
         link->setStyleSheet(QStringLiteral("text-align: left; padding: 4px 0;"));
         link->setCursor(Qt::PointingHandCursor);
-        link->setToolTip(path);
+        link->setToolTip(plainTip(path));
         connect(link, &QPushButton::clicked, this, [this, path] { Q_EMIT fileRequested(path); });
         recent_->addWidget(link);
     }

@@ -5,6 +5,7 @@
 #include <QStringList>
 #include <QWidget>
 
+class QPushButton;
 class QVBoxLayout;
 
 namespace fusescope {
@@ -21,7 +22,11 @@ Q_SIGNALS:
     void sampleRequested();
     void fileRequested(const QString& path);
 
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
 private:
+    static void elide(QPushButton& link);
     QVBoxLayout* recent_;
     QWidget* sample_;
 };

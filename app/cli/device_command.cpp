@@ -34,6 +34,10 @@ void store(const RunnerHello& hello, const std::string& json) {
 } // namespace
 
 int runDevice(const DeviceArguments& arguments) {
+    if (const Status writable = checkWritable(arguments.json); !writable) {
+        complain(writable.error().message());
+        return kExitUsage;
+    }
     RunnerSession session(arguments.runner);
     const auto failed = [](const std::string& why) {
         if (RunnerSession::interrupted()) return kExitInterrupted;

@@ -151,6 +151,10 @@ bool Measuring::run(std::vector<RequestedRegion>& chosen, FuseReport& report) {
 
 int runFuse(const FuseArguments& arguments) {
     if (!checkUse(arguments.device, arguments.files, {arguments.json})) return kExitUsage;
+    if (const Status writable = checkWritable(arguments.json); !writable) {
+        complain(writable.error().message());
+        return kExitUsage;
+    }
     AnalysisPtr analysis;
     if (const int status =
             analyseInputs(arguments.files, {arguments.device, arguments.step, calibrationFolder()}, analysis);

@@ -122,6 +122,17 @@ Status writeResult(const std::string& target, std::string_view text) {
     return failure(expected, code, target);
 }
 
+Status checkWritable(const std::string& target) {
+    if (target.empty() || target == "-") return done();
+    const fs::path file = linkEnd(target);
+    struct stat info {};
+    const bool exists = ::stat(file.c_str(), &info) == 0;
+    if (exists && S_ISDIR(info.st_mode)) return failure("a file that can be written", EISDIR, target);
+    const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+    if (::access(exists ? file.c_str() : folder.c_str(), exists ? W_OK : W_OK | X_OK) == 0) return done();
+    return failure("a file that can be written", errno, target);
+}
+
 Status checkTargets(const std::vector<std::string>& inputs, const std::vector<std::string>& targets) {
     for (std::size_t i = 0; i < targets.size(); ++i) {
         if (targets[i].empty()) continue;

@@ -15,6 +15,8 @@ namespace fusescope::cli {
 [[nodiscard]] Status writeResult(const std::string& target, std::string_view text);
 // Before anything is read: no target may be one of the inputs, and no two targets the same. Empty ones do not count.
 [[nodiscard]] Status checkTargets(const std::vector<std::string>& inputs, const std::vector<std::string>& targets);
+// Before what takes minutes: whether writeResult() could begin to. "" and "-" always.
+[[nodiscard]] Status checkWritable(const std::string& target);
 void complain(const std::string& sentence); // "fusescope-cli: ..." on stderr
 
 } // namespace fusescope::cli

@@ -17,6 +17,7 @@
 //   chatter          progress without an end
 //   stderr           a megabyte on stderr, then a crash
 //   bad-json, wrong-id, wrong-kind, no-id            answers that are none
+//   hello-instead, calibration-instead               answers to another question
 //   cuda             a fatal CUDA error, then the end with kExitCudaError
 //   deaf             closes its stdin and says nothing
 #include "core/ipc/runner_protocol.h"
@@ -187,6 +188,8 @@ void misbehave(std::int64_t id) {
     if (way == "bad-json") say(R"({"id":)" + std::to_string(id) + ",\"ev\":}\n");
     if (way == "wrong-id") answer(id + 1000, RunnerError{"internal", "of another", false});
     if (way == "wrong-kind") say("{\"id\":" + std::to_string(id) + ",\"ev\":\"party\"}\n");
+    if (way == "hello-instead") answer(id, RunnerResult(hello()));
+    if (way == "calibration-instead") answer(id, RunnerResult(CalibrateResult{}));
     if (way == "no-id") answer(0, RunnerError{"internal", "the driver is unwell", false});
     if (way == "cuda") {
         answer(id, RunnerError{"cuda", "an illegal memory access was encountered", true});

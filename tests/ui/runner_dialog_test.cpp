@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Fuse > Runner: how much is measured, remembered, and what a request asks for.
+// Fuse > Runner: the command that is tried, how much is measured, remembered, and what a request asks for; a runner that
+// answers another question.
 #include "app/runner_child.h"
 #include "app/runner_dialog.h"
 #include "app/settings.h"
@@ -8,6 +9,8 @@
 
 #include <QAction>
 #include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
 #include <QSettings>
 #include <QSignalSpy>
 #include <QSpinBox>
@@ -50,7 +53,7 @@ private Q_SLOTS:
 
     void everyRequestAsksForIt() {
         RunnerChild runner;
-        runner.setCommand(QStringLiteral("\"%1\" good").arg(QStringLiteral(FUSESCOPE_FAKE_RUNNER)));
+        runner.setCommand(fake("good"));
         runner.setEffort({7, 60});
         QSignalSpy measured(&runner, &FuseRunner::measured);
         FuseResult got;
@@ -64,7 +67,7 @@ private Q_SLOTS:
     void aLongerLimitWaitsLonger() {
         RunnerChild runner;
         runner.setLimits({20'000, 500, 300, 1 << 20});
-        runner.setCommand(QStringLiteral("\"%1\" silent").arg(QStringLiteral(FUSESCOPE_FAKE_RUNNER)));
+        runner.setCommand(fake("silent"));
         runner.setEffort({20, 61.5}); // 1.5 s more than usual
         QSignalSpy failed(&runner, &FuseRunner::failed);
         std::string why;
@@ -81,7 +84,63 @@ private Q_SLOTS:
                  qPrintable(words));
     }
 
+    void triesWhatIsWritten() {
+        RunnerDialog dialog(fake("good"), {});
+        dialog.show();
+        tryIt(dialog)->click();
+        QTRY_VERIFY_WITH_TIMEOUT(words(dialog).contains(QLatin1String("PyTorch 2.11")), kLoadMs);
+        QVERIFY(tryIt(dialog)->isEnabled());
+    }
+
+    void anAnswerIsNotOfACommandWrittenLater() {
+        RunnerDialog dialog(fake("good"), {});
+        dialog.show();
+        auto* runner = dialog.findChild<RunnerChild*>();
+        QSignalSpy answered(runner, &RunnerChild::answered), failed(runner, &FuseRunner::failed);
+        tryIt(dialog)->click();
+        dialog.findChild<QLineEdit*>()->setText(QStringLiteral("ssh another-box fusescope-runner"));
+        QTRY_VERIFY_WITH_TIMEOUT(answered.count() + failed.count() > 0, kLoadMs);
+        QVERIFY2(!words(dialog).contains(QLatin1String("PyTorch 2.11")), qPrintable(words(dialog)));
+        QVERIFY(tryIt(dialog)->isEnabled());
+    }
+
+    void aCommandThatCannotBeReadIsSaidSo() {
+        RunnerDialog dialog(QStringLiteral("ssh 'gpu-box fusescope-runner"), {});
+        dialog.show();
+        QVERIFY(!tryIt(dialog)->isEnabled());
+        QVERIFY2(words(dialog).contains(QLatin1String("expected a closing '")), qPrintable(words(dialog)));
+    }
+
+    // Whoever waits for a measurement is told that none will come.
+    void anotherAnswerThanAskedForEndsTheRequest() {
+        for (const char* mode : {"hello-instead", "calibration-instead"}) {
+            RunnerChild runner;
+            runner.setCommand(fake(mode));
+            QSignalSpy failed(&runner, &FuseRunner::failed), answered(&runner, &RunnerChild::answered),
+                calibrated(&runner, &RunnerChild::calibrated);
+            const qint64 id = runner.measure(region());
+            QTRY_COMPARE_WITH_TIMEOUT(failed.count() + answered.count() + calibrated.count(), 1, kLoadMs);
+            QCOMPARE(failed.count(), 1);
+            QCOMPARE(failed.front().front().toLongLong(), id);
+            QCOMPARE(failed.front().back().value<RunnerError>().code, std::string(runner_error::kGarbled));
+        }
+    }
+
 private:
+    static QString fake(const char* way) {
+        return QStringLiteral("\"%1\" %2").arg(QStringLiteral(FUSESCOPE_FAKE_RUNNER), QLatin1String(way));
+    }
+    static QPushButton* tryIt(const RunnerDialog& dialog) {
+        for (auto* button : dialog.findChildren<QPushButton*>())
+            if (button->text() == QLatin1String("&Try it")) return button;
+        return nullptr;
+    }
+    static QString words(const RunnerDialog& dialog) {
+        QStringList all;
+        for (const auto* label : dialog.findChildren<QLabel*>())
+            if (!label->isHidden()) all << label->text();
+        return all.join(QLatin1Char('\n'));
+    }
     static Region region() {
         Region r;
         r.id = r.pattern = "rms_norm";

@@ -6,6 +6,7 @@
 
 #include <QGuiApplication>
 #include <QPalette>
+#include <QTextDocument>
 
 namespace fusescope {
 namespace {
@@ -13,6 +14,11 @@ constexpr std::size_t kMaxText = 400; // longer names are elided
 }
 
 QString tipText(std::string_view utf8) { return text(visibleText(utf8, kMaxText)).toHtmlEscaped(); }
+
+QString plainTip(const QString& words) {
+    if (!Qt::mightBeRichText(words)) return words;
+    return QStringLiteral("<div style='white-space:pre-wrap'>") + words.toHtmlEscaped() + QStringLiteral("</div>");
+}
 
 QString tipShape(const TensorMeta& meta) {
     QString shape;

@@ -11,6 +11,8 @@
 namespace fusescope {
 
 [[nodiscard]] QString tipText(std::string_view utf8);
+// A tooltip of lines: with what would be taken for markup (a name in a file, a runner's answer) as it is written.
+[[nodiscard]] QString plainTip(const QString& words);
 [[nodiscard]] QString tipShape(const TensorMeta& meta); // "1×4096×4096 bf16"
 
 struct TipLines {

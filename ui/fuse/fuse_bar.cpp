@@ -2,6 +2,7 @@
 #include "ui/fuse/fuse_bar.h"
 
 #include "ui/base/paint.h"
+#include "ui/base/tip.h"
 #include "ui/fuse/fuse_words.h"
 #include "ui/fuse/region_words.h"
 
@@ -94,7 +95,7 @@ void FuseBar::update() {
         this_->setToolTip(
             queue_->choosing()
                 ? tr("Looking at it")
-                : tr("%1. It is run as it is and, where there is a form, fused (Ctrl+Return)").arg(words));
+                : plainTip(tr("%1. It is run as it is and, where there is a form, fused (Ctrl+Return)").arg(words)));
         this_->setAccessibleName(words);
         this_->setEnabled(!queue_->choosing());
     }
@@ -120,7 +121,7 @@ void FuseBar::update() {
     button_->setEnabled(job.active() ? job.state != FuseJob::State::Cancelling : against.isEmpty());
     button_->setToolTip(job.active() ? tr("Leave it unmeasured")
                         : !against.isEmpty()
-                            ? against
+                            ? plainTip(against)
                             : tr("Run it unfused and fused, and compare speed, memory and numbers (F)"));
     button_->setAccessibleDescription(button_->toolTip());
     progress_->setVisible(job.active());

@@ -41,7 +41,7 @@ RemoveRegion::RemoveRegion(FuseQueue* queue, Session* session, ChosenPtr region)
 
 void RemoveRegion::redo() {
     session_->setMeasured(after_);
-    session_->removeRegion(region_->id);
+    queue_->takeAway(region_->id);
 }
 
 void RemoveRegion::undo() {

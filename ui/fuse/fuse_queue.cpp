@@ -42,6 +42,10 @@ MeasuredResult headOf(const std::string& id, const std::string& instance_class, 
     return head;
 }
 
+bool holds(const std::vector<ChosenRegion>& regions, const std::string& id) {
+    return std::any_of(regions.begin(), regions.end(), [&](const ChosenRegion& one) { return one.id == id; });
+}
+
 } // namespace
 
 // Where the worker leaves what it made: the queue may be gone by then.
@@ -57,12 +61,13 @@ FuseQueue::FuseQueue(Session* session, QObject* parent)
     connect(session, &Session::analysisChanged, this, [this] {
         cancelAll();
         jobs_.clear();
-        if (session_->measured().empty() && session_->regions().empty()) undo_.clear();
+        const bool same = sameReading(shown_, session_->analysis());
+        if (!same) undo_.clear();
         prepare();
         // Of another step or device of the same files.
         std::vector<ChosenRegion> kept;
         for (const ChosenPtr& region : session_->regions()) kept.push_back(*region);
-        if (sameReading(shown_, session_->analysis()))
+        if (same)
             for (ChosenRegion& region : awaited()) kept.push_back(std::move(region));
         shown_ = session_->analysis();
         awaited_.clear();
@@ -237,10 +242,12 @@ void FuseQueue::choose(std::function<Made(const Analysis&)> make, std::function<
             if (mailbox->owner == nullptr) return;
             QMetaObject::invokeMethod(
                 mailbox->owner,
-                [mailbox, analysis, then = std::move(then), made = std::move(made)]() mutable {
+                // Weak: the last of gigabytes is not to be freed in the window's thread.
+                [mailbox, of = std::weak_ptr(analysis), then = std::move(then), made = std::move(made)]() mutable {
                     FuseQueue* queue = mailbox->owner;
                     --queue->choosing_;
-                    if (queue->session_->analysis() == analysis) then(std::move(made));
+                    if (const AnalysisPtr now = queue->session_->analysis(); now && now == of.lock())
+                        then(std::move(made));
                     Q_EMIT queue->changed();
                 },
                 Qt::QueuedConnection);
@@ -286,6 +293,7 @@ void FuseQueue::fuseWish(const RegionWish& wish) {
 
 void FuseQueue::restoreRegions(std::vector<ChosenRegion> saved, std::string picked) {
     std::vector<std::string> ids;
+    ids.reserve(saved.size());
     for (const ChosenRegion& one : saved) ids.push_back(one.id);
     const int number = ++restorings_;
     awaited_[number] = saved;
@@ -301,19 +309,22 @@ void FuseQueue::restoreRegions(std::vector<ChosenRegion> saved, std::string pick
             return made;
         },
         [this, number, picked = std::move(picked), ids = std::move(ids)](Made made) {
+            const std::vector<ChosenRegion> wanted = std::move(awaited_[number]);
             awaited_.erase(number);
             std::vector<ChosenPtr> regions;
-            for (std::size_t i = 0; i < made.size(); ++i) {
+            for (std::size_t i = 0; i < std::min(made.size(), ids.size()); ++i) {
+                if (!holds(wanted, ids[i])) continue; // taken away meanwhile
                 if (Result<ChosenWork>& work = made[i]; work) {
                     regions.push_back(measurable(std::move(*work)));
                     continue;
                 }
-                if (i < ids.size()) session_->removeRegion(ids[i]); // of another step
+                session_->removeRegion(ids[i]); // of another step
                 Q_EMIT refused(tr("A region that was saved is left out. %1").arg(text(made[i].error().message())));
             }
             session_->addRegions(std::move(regions)); // at once: the views follow once
             if (const int row = picked.empty() ? -1 : session_->workRowOf(picked); row >= 0)
                 session_->pick(session_->pickOfWork(static_cast<std::size_t>(row)));
+            startNext(); // what waited for them
         });
 }
 
@@ -331,15 +342,22 @@ std::vector<ChosenRegion> FuseQueue::awaited() const {
 }
 
 void FuseQueue::bringBack(const ChosenPtr& region) {
-    if (of_regions_.count(region->id) > 0)
+    if (of_regions_.contains(region->id))
         session_->addRegions({region});
     else
         restoreRegions({*region});
 }
 
+void FuseQueue::takeAway(const std::string& id) {
+    for (auto& [number, regions] : awaited_)
+        std::erase_if(regions, [&](const ChosenRegion& one) { return one.id == id; });
+    session_->removeRegion(id);
+}
+
 void FuseQueue::startNext() {
     if (request_ != 0 || entries_.empty() || !prepared_ || runner_ == nullptr) return;
     const Prepared* made = preparedOf(entries_.front().finding);
+    if (made == nullptr && holds(awaited(), entries_.front().finding)) return; // its region is made for this step
     if (made == nullptr || made->shapes.empty()) { // it turned out not to be measurable: its reason says so
         jobs_.erase(entries_.front().finding);
         entries_.pop_front();

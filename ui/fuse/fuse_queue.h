@@ -59,6 +59,7 @@ public:
     [[nodiscard]] bool choosing() const { return choosing_ > 0; } // a wish is being looked at
     void removeRegion(std::size_t row);                           // can be undone
     void bringBack(const ChosenPtr& region); // one that was removed, made anew where the step is another by now
+    void takeAway(const std::string& id);    // also one that is still being made
     // What restoreRegions() still looks at: of these files, though the session does not have it yet.
     [[nodiscard]] std::vector<ChosenRegion> awaited() const;
     void cancel(std::size_t row);

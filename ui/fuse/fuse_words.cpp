@@ -277,7 +277,7 @@ QString measuredHtml(const MeasuredFinding& f, Theme theme) {
             if (!direction.has_fused) continue;
             const FuseVerdict v = judge(direction, m.result.fp64_note.empty());
             out += para(tr("<b>%1.</b> Speed: %2. Memory: %3. Numbers: %4.")
-                            .arg(directionName(direction), speedWords(v).toHtmlEscaped(),
+                            .arg(directionName(direction).toHtmlEscaped(), speedWords(v).toHtmlEscaped(),
                                  memoryWords(direction, v).toHtmlEscaped(),
                                  numbersWords(direction, v, m.result).toHtmlEscaped()));
         }

@@ -4,6 +4,7 @@
 #include "core/draw/names.h"
 #include "core/draw/text_fit.h"
 #include "ui/base/paint.h"
+#include "ui/base/tip.h"
 
 #include <QEvent>
 #include <QHBoxLayout>
@@ -53,7 +54,8 @@ QToolButton* Breadcrumb::addButton(const QString& words, const Crumb& crumb) {
     }
     auto* button = new QToolButton(this);
     button->setText(QString(words).replace(QLatin1Char('&'), QLatin1String("&&")));
-    button->setToolTip(words == crumb.words ? crumb.tip : QString(crumb.words + QLatin1Char('\n') + crumb.tip));
+    button->setToolTip(
+        plainTip(words == crumb.words ? crumb.tip : QString(crumb.words + QLatin1Char('\n') + crumb.tip)));
     button->setAccessibleName(crumb.tip);
     button->setAutoRaise(true);
     button->setFocusPolicy(Qt::TabFocus);

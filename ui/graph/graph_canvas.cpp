@@ -404,6 +404,7 @@ void GraphCanvas::contextMenuEvent(QContextMenuEvent* event) {
     if (module.valid()) name = text(picture_->graph->modules.at(module).path);
 
     QMenu menu(this);
+    connect(session_, &Session::analysisChanged, &menu, &QMenu::close); // it speaks of what is gone then
     if (module.valid()) {
         QAction* toggle = menu.addAction(expanded ? tr("&Collapse") : tr("&Expand"), this,
                                          [this, module] { Q_EMIT toggleWanted(module); });

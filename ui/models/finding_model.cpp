@@ -5,6 +5,7 @@
 #include "core/draw/names.h"
 #include "core/measured/chosen_gain.h"
 #include "ui/base/paint.h"
+#include "ui/base/tip.h"
 #include "ui/fuse/fuse_words.h"
 #include "ui/fuse/region_words.h"
 
@@ -99,7 +100,7 @@ QVariant FindingModel::data(const QModelIndex& index, int role) const {
             words += tr(", measured: %1 %2").arg(measuredSavingText(*m), measuredLine(*m));
         return words;
     }
-    case Qt::ToolTipRole: return f->reasons.empty() ? QString() : text(f->reasons.front());
+    case Qt::ToolTipRole: return f->reasons.empty() ? QString() : plainTip(text(f->reasons.front()));
     case SortRole: return index.row();
     case PickIdRole: return static_cast<quint32>(index.row());
     case FilterRole: {

@@ -4,6 +4,7 @@
 #include "core/base/format.h"
 #include "core/draw/names.h"
 #include "ui/base/paint.h"
+#include "ui/base/tip.h"
 
 #include <QStringList>
 
@@ -204,7 +205,7 @@ QVariant ModuleTreeModel::data(const QModelIndex& index, int role) const {
         case ShareColumn: return row.sum.share;
         default: return {};
         }
-    case Qt::ToolTipRole: return tip(row, index.column());
+    case Qt::ToolTipRole: return plainTip(tip(row, index.column()));
     case Qt::TextAlignmentRole:
         return static_cast<int>((index.column() == ModuleColumn ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
     case PickIdRole: return row.members.front().value;

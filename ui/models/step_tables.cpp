@@ -4,6 +4,7 @@
 #include "core/base/format.h"
 #include "core/draw/names.h"
 #include "ui/base/paint.h"
+#include "ui/base/tip.h"
 
 #include <utility>
 
@@ -32,7 +33,7 @@ QVariant StepTableModel::data(const QModelIndex& index, int role) const {
     const int row = index.row(), column = index.column();
     switch (role) {
     case Qt::DisplayRole: return cell(row, column);
-    case Qt::ToolTipRole: return tip(row, column);
+    case Qt::ToolTipRole: return plainTip(tip(row, column));
     case SortRole: return sortKey(row, column);
     case Qt::DecorationRole: return column == kindColumn() ? QVariant(kindIcon(kind(row), theme_)) : QVariant();
     case Qt::TextAlignmentRole:

@@ -4,6 +4,7 @@
 #include "core/base/format.h"
 #include "core/draw/names.h"
 #include "ui/base/paint.h"
+#include "ui/base/tip.h"
 #include "ui/fuse/fuse_words.h"
 #include "ui/fuse/region_words.h"
 #include "ui/models/finding_model.h"
@@ -292,7 +293,7 @@ bool FindingCardDelegate::helpEvent(QHelpEvent* event, QAbstractItemView* view, 
                            queue_->job(source.row).active() ? tr("Leave it unmeasured")
                            : against.isEmpty()
                                ? tr("Run it unfused and fused, and compare speed, memory and numbers (F)")
-                               : against);
+                               : plainTip(against));
         return true;
     }
     const QRect card = cardRect(option.rect, index);
@@ -303,11 +304,11 @@ bool FindingCardDelegate::helpEvent(QHelpEvent* event, QAbstractItemView* view, 
                               : source.measured == nullptr        ? QString()
                               : source.region != nullptr          ? regionLine(*source.region, *source.measured)
                                                                   : measuredCaveat(*source.measured);
-        QToolTip::showText(event->globalPos(), words);
+        QToolTip::showText(event->globalPos(), plainTip(words));
         return true;
     }
     if (source.region != nullptr) {
-        QToolTip::showText(event->globalPos(), source.title);
+        QToolTip::showText(event->globalPos(), plainTip(source.title));
         return true;
     }
     const QPointF at = QPointF(event->pos()) - QPointF(card.left() + kMargin, card.top() + 8 + 2 * kLine);

@@ -199,6 +199,7 @@ struct FindingsPanel::Impl {
         showPlan();
         showJobs();
         showSelection();
+        showDetail(shown, true); // the same row may be another region, or one of another step
     }
 
     void showPlan() const {

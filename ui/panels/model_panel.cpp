@@ -212,7 +212,9 @@ void ModelPanel::Impl::build() {
     // As in the graph's menu; a module is run with the plan's fusions where some lie inside.
     fuse = new QAction(tr("Measure with the plan's fusions"), tree);
     fuse->setEnabled(false);
-    QObject::connect(fuse, &QAction::triggered, panel, [this] { session->wantRegion(selectedWork(*session).wish); });
+    QObject::connect(fuse, &QAction::triggered, panel, [this] { // not what else is marked: it names the module
+        if (session->analysis()) session->wantRegion(workOfPick(*session->analysis(), session->selection()).wish);
+    });
     tree->addAction(fuse);
     addCopyAction(*tree);
 

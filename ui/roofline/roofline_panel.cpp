@@ -6,6 +6,7 @@
 #include "core/measured/moves.h"
 #include "ui/base/empty_note.h"
 #include "ui/base/paint.h"
+#include "ui/base/tip.h"
 #include "ui/roofline/roofline_moves.h"
 #include "ui/roofline/roofline_scene.h"
 #include "ui/roofline/roofline_view.h"
@@ -245,10 +246,10 @@ struct RooflinePanel::Impl {
         const DeviceSpec& d = analysis->device;
         device->setText((d.name.empty() ? tr("Unknown device") : text(d.name)) + QStringLiteral(" · ") +
                         sourceText(d.source));
-        device->setToolTip(tr("%1\nHBM %2, a plain copy reaches %3\nbf16 tensor cores %4, fp32 %5")
-                               .arg(text(d.name), text(formatBandwidth(d.bandwidth_Bps)),
-                                    text(formatBandwidth(d.practicalBandwidth())), text(formatFlopRate(d.bf16_tensor)),
-                                    text(formatFlopRate(d.fp32))));
+        device->setToolTip(plainTip(tr("%1\nHBM %2, a plain copy reaches %3\nbf16 tensor cores %4, fp32 %5")
+                                        .arg(text(d.name), text(formatBandwidth(d.bandwidth_Bps)),
+                                             text(formatBandwidth(d.practicalBandwidth())),
+                                             text(formatFlopRate(d.bf16_tensor)), text(formatFlopRate(d.fp32)))));
         double all = 0, shown = 0;
         for (const OpSummary& op : analysis->ops) all += op.time_ns;
         for (const RooflineMark& mark : marks->marks()) shown += analysis->ops[mark.row].time_ns;

@@ -211,7 +211,9 @@ RooflineMarksItem::Taken RooflineMarksItem::paintRoofs(QPainter& painter) const 
         };
         const auto free_one = std::find_if(corners.begin(), corners.end(), isFree);
         if (free_one == corners.end() && !must) return false;
-        const QRectF chosen(free_one == corners.end() ? corners.front() : *free_one, size);
+        QRectF chosen(free_one == corners.end() ? corners.front() : *free_one, size);
+        chosen.moveRight(std::min(chosen.right(), area.right())); // in a narrow plot over something rather than cut
+        chosen.moveLeft(std::max(chosen.left(), area.left()));
         if (chosen.left() < ridge.x() && chosen.right() > ridge.x() && chosen.top() > ridge.y())
             painter.fillRect(QRectF(ridge.x() - 2, chosen.top(), 4, chosen.height()),
                              colourOf(ColourRole::Surface)); // the line that drops from the ridge stands back

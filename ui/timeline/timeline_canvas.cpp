@@ -51,7 +51,10 @@ TimelineCanvas::TimelineCanvas(TimelineState* state, QWidget* parent) : QWidget(
             dirty();
         });
     connect(state_->session(), &Session::themeChanged, this, &TimelineCanvas::dirty);
-    connect(state_->session(), &Session::analysisChanged, this, [this] { mark0_ = mark1_ = 0; });
+    connect(state_->session(), &Session::analysisChanged, this, [this] {
+        mark0_ = mark1_ = 0;
+        drag_ = Drag::None; // what was held is gone
+    });
 }
 
 void TimelineCanvas::dirty() {
@@ -314,6 +317,7 @@ void TimelineCanvas::keyPressEvent(QKeyEvent* event) {
 void TimelineCanvas::contextMenuEvent(QContextMenuEvent* event) {
     if (!state_->hasTrace()) return;
     QMenu menu(this);
+    connect(state_->session(), &Session::analysisChanged, &menu, &QMenu::close); // it speaks of what is gone then
     const SliceId slice = sliceUnder(event->pos());
     if (slice.valid()) {
         const AnalysisPtr analysis = state_->analysis();

@@ -5,6 +5,7 @@
 #include "ui/base/empty_note.h"
 #include "ui/base/legend.h"
 #include "ui/base/paint.h"
+#include "ui/base/tip.h"
 #include "ui/timeline/timeline_canvas.h"
 #include "ui/timeline/timeline_state.h"
 #include "ui/timeline/timeline_strips.h"
@@ -41,7 +42,7 @@ struct TimelinePanel::Impl {
             if (!shown->plan_measured) words << tr("What is only predicted stays as recorded");
             if (const std::string held = afterHeldText(*shown); !held.empty()) words << text(held);
         }
-        after->setToolTip(words.join(QChar(u'\n')));
+        after->setToolTip(plainTip(words.join(QChar(u'\n'))));
     }
     void syncBar() const {
         const QSignalBlocker quiet(bar);

@@ -3,6 +3,7 @@
 
 #include "core/base/format.h"
 #include "ui/base/paint.h"
+#include "ui/base/tip.h"
 
 #include <QHelpEvent>
 #include <QKeyEvent>
@@ -245,7 +246,7 @@ bool LabelColumn::event(QEvent* event) {
         tip += QChar(u'\n') + tr("%1 of %2 levels shown").arg(row->depths).arg(track.depths);
         tip += QChar(u'\n') + (row->collapsed ? tr("Click to open") : tr("Click to fold into one line"));
     }
-    QToolTip::showText(help->globalPos(), tip, this);
+    QToolTip::showText(help->globalPos(), plainTip(tip), this);
     return true;
 }
 
