@@ -91,6 +91,24 @@ def test_only_what_is_wanted(device):
     assert not chain([x.detach(), weight], region(RMS_NORM, 2, "f32"))[0].requires_grad
 
 
+def test_keeps_what_its_backward_reads(device):
+    # Of x * w + y: both factors, and nothing of y.
+    x, w, y = leaves([(64, 256)] * 3, torch.float32, device)
+    kept = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t) or t, lambda t: t):
+        out = chain([x, w, y], region("%3 = mul.{t} %0 %1\n%4 = add.{t} %3 %2", 3, "f32"))[0]
+    assert sorted(t.untyped_storage().nbytes() for t in kept) == [4, 4 * 64 * 256, 4 * 64 * 256]
+    assert all(t.shape == x.shape for t in kept)
+    for mine, theirs in zip(gradients([out], [x, w, y]), gradients([x * w + y], [x, w, y])):
+        torch.testing.assert_close(mine, theirs)
+    # Where nothing wants the second factor's gradient, the first is not read either.
+    kept.clear()
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t) or t, lambda t: t):
+        out = chain([x, w.detach(), y], region("%3 = mul.{t} %0 %1\n%4 = add.{t} %3 %2", 3, "f32"))[0]
+    assert sorted(t.untyped_storage().nbytes() for t in kept) == [4, 4, 4 * 64 * 256]
+    torch.testing.assert_close(torch.autograd.grad(out.sum(), x)[0], w.detach())
+
+
 def test_whole_numbers_have_none(device):
     x = torch.randn(3, 5, device=device).requires_grad_()
     of = torch.tensor([[0], [2], [4]], device=device)
