@@ -166,6 +166,10 @@ def test_refuses_what_does_not_fit(device):
         ops.rms_norm(x, torch.ones(7, device=device))
     with pytest.raises(RuntimeError, match="at least one dimension"):
         ops.rms_norm(torch.tensor(1.0, device=device), torch.ones(1, device=device))
+    for x_type, w_type in ((torch.float16, torch.bfloat16), (torch.float32, torch.bfloat16)):
+        for where in device, "meta":
+            with pytest.raises(RuntimeError, match="or float, found"):
+                ops.rms_norm(torch.empty(3, 8, device=where, dtype=x_type), torch.empty(8, device=where, dtype=w_type))
 
 
 @pytest.mark.gpu
