@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <optional>
-#include <set>
 
 namespace fusescope::kernels::chain {
 namespace {
@@ -310,13 +310,17 @@ std::variant<Gradient, std::string> gradientOf(const Program& program, const std
 
     Gradient result;
     std::vector<Value> outputs;
-    std::set<int> told;
+    std::map<int, int> told; // line -> output
     for (int i = 0; i < program.inputs; ++i) {
         if (!wanted[size_t(i)] || !adjoint[size_t(i)]) continue;
-        Value v = *adjoint[size_t(i)];
-        if (w.isInput(v) || !told.insert(v.line).second) v = w.emit("to", program.nodes[size_t(i)].dtype, {v});
-        result.of.push_back(i);
-        outputs.push_back(v);
+        const Value& v = *adjoint[size_t(i)];
+        if (w.isInput(v)) {
+            result.of.push_back({i, -1 - v.line});
+            continue;
+        }
+        const auto [at, first] = told.try_emplace(v.line, int(outputs.size()));
+        if (first) outputs.push_back(v);
+        result.of.push_back({i, at->second});
     }
     if (!outputs.empty()) result.text = w.text(outputs, result.from);
     return result;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // torch.ops.fusescope.pointwise_chain(inputs, program, fast): CUDA, CPU (the fp64 reference, each result rounded to its
 // type unless `fast`), Meta and Autograd (gradient.h makes the backward's region).
-//   pointwise_chain_gradient(inputs, program)                          the backward's region, its inputs and outputs
+//   pointwise_chain_gradient(inputs, program)                          the backward's region, as gradient.h has it
 //   pointwise_chain_source(inputs, program, fast)                      the CUDA source that these inputs need
 //   pointwise_chain_binary(inputs, program, compute_capability, fast)  and its machine code; no device is needed
 #include "kernels/common/torch_support.h"
@@ -270,14 +270,12 @@ struct PointwiseChain : torch::autograd::Function<PointwiseChain> {
                 inputs.push_back(gradients[i]);
         variable_list results(count + 2); // the text and `fast` have none
         for (const chain::Gradient& gradient : std::get<std::vector<chain::Gradient>>(*made)) {
-            if (gradient.of.empty()) continue;
-            Tensors used;
+            Tensors used, found;
             for (const int i : gradient.from) used.push_back(inputs[size_t(i)]);
-            const Tensors found = callChain(used, gradient.text, context->saved_data["fast"].toBool());
-            for (size_t k = 0; k < found.size(); ++k) {
-                const size_t i = size_t(gradient.of[k]);
-                results[i] = shapedAs(inputs[i], found[k]);
-            }
+            if (!gradient.text.empty()) found = callChain(used, gradient.text, context->saved_data["fast"].toBool());
+            for (const auto [input, value] : gradient.of)
+                results[size_t(input)] =
+                    shapedAs(inputs[size_t(input)], value < 0 ? inputs[size_t(-1 - value)] : found[size_t(value)]);
         }
         for (size_t i = 0; i < count; ++i)
             if (wanted[i] && !results[i].defined()) results[i] = at::zeros_like(inputs[i]);
@@ -329,9 +327,9 @@ Tensor binary(at::TensorList inputs, const std::string& text, int64_t capability
     return at::from_blob(code.data(), {int64_t(size)}, at::kByte).clone();
 }
 
-/// The backward's region for all floating inputs, what it takes, and whose gradients it gives.
-std::tuple<std::string, std::vector<int64_t>, std::vector<int64_t>> backwardText(at::TensorList inputs,
-                                                                                 const std::string& text) {
+/// The backward's region for all floating inputs, what it takes, whose gradients there are, and what each of them is.
+std::tuple<std::string, std::vector<int64_t>, std::vector<int64_t>, std::vector<int64_t>>
+backwardText(at::TensorList inputs, const std::string& text) {
     const Chain chain = chainOf(text);
     checkInputs(*chain, inputs);
     std::vector<bool> wanted;
@@ -339,11 +337,13 @@ std::tuple<std::string, std::vector<int64_t>, std::vector<int64_t>> backwardText
     const auto made = chain::gradientOf(chain->program, lastSizes(inputs), wanted);
     if (const auto* refused = std::get_if<std::string>(&made)) TORCH_CHECK(false, *refused);
     const auto& g = std::get<chain::Gradient>(made);
-    return {g.text, {g.from.begin(), g.from.end()}, {g.of.begin(), g.of.end()}};
+    std::vector<int64_t> of, value;
+    for (const auto& one : g.of) of.push_back(one.input), value.push_back(one.value);
+    return {g.text, {g.from.begin(), g.from.end()}, of, value};
 }
 
 TORCH_LIBRARY_FRAGMENT(fusescope, m) {
-    m.def("pointwise_chain_gradient(Tensor[] inputs, str program) -> (str, int[], int[])", backwardText);
+    m.def("pointwise_chain_gradient(Tensor[] inputs, str program) -> (str, int[], int[], int[])", backwardText);
     m.def("pointwise_chain(Tensor[] inputs, str program, bool fast=False) -> Tensor[]");
     m.def("pointwise_chain_source(Tensor[] inputs, str program, bool fast=False) -> str", source);
     m.def("pointwise_chain_binary(Tensor[] inputs, str program, int compute_capability, bool fast=False) -> Tensor",
