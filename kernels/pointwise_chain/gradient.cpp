@@ -62,7 +62,15 @@ public:
         return result;
     }
 
-    Value in(Dtype type, const Value& v, Dtype now) { return type == now || v.line < 0 ? v : emit("to", type, {v}); }
+    Value in(Dtype type, const Value& v, Dtype now) {
+        if (type == now || v.line < 0) return v;
+        // Half precision taken to fp32 and back, as the formulas of operators in a row ask for, is what it was.
+        if (const auto found = widened_.find(v.line); found != widened_.end() && found->second.first == type)
+            return found->second.second;
+        Value made = emit("to", type, {v});
+        if (isHalf(now) && type == FS_CHAIN_F32) widened_[made.line] = {now, v};
+        return made;
+    }
 
     /// A node of the region, computed anew where it is first asked for.
     Value forward(int node) {
@@ -119,6 +127,7 @@ private:
     std::vector<Value> forward_;
     std::vector<int64_t> last_;
     std::vector<Line> lines_;
+    std::map<int, std::pair<Dtype, Value>> widened_; // line -> what it was made of
     int inputs_ = 0;
 };
 

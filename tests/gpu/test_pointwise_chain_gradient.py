@@ -111,13 +111,14 @@ def test_keeps_what_its_backward_reads(device):
 
 def test_what_passes_through_is_not_copied(device):
     # A residual sum: its backward computes nothing, as in eager.
-    x, y = leaves([(4, 6), (6,)], torch.float32, device)
-    text = region("%2 = add.{t} %0 %1", 2, "f32")
-    assert ops.pointwise_chain_gradient([x, y], text) == ("", [], [0, 1], [-3, -3])
-    given = torch.randn(4, 6, device=device)
-    dx, dy = torch.autograd.grad(chain([x, y], text)[0], [x, y], given)
-    assert dx.data_ptr() == given.data_ptr() and torch.equal(dx, given)
-    torch.testing.assert_close(dy, given.sum(0))
+    for kind, dtype in ("f32", torch.float32), ("bf16", torch.bfloat16):
+        x, y = leaves([(4, 6), (6,)], dtype, device)
+        text = region("%2 = add.{t} %0 %1", 2, kind)
+        assert ops.pointwise_chain_gradient([x, y], text) == ("", [], [0, 1], [-3, -3])
+        given = torch.randn(4, 6, device=device).to(dtype)
+        dx, dy = torch.autograd.grad(chain([x, y], text)[0], [x, y], given)
+        assert dx.data_ptr() == given.data_ptr() and torch.equal(dx, given)
+        torch.testing.assert_close(dy, given.sum(0))
     # The same computed gradient for two inputs is computed once.
     a, b = leaves([(4, 6)] * 2, torch.float32, device)
     text = region("%2 = add.{t} %0 %1\n%3 = sin.{t} %2", 2, "f32")
