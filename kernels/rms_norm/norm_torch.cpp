@@ -18,8 +18,9 @@ std::tuple<at::Tensor, at::Tensor> normOutputs(const at::Tensor& x, const at::Te
             at::empty_symint(rows, x.options().dtype(at::kFloat))};
 }
 
-std::tuple<at::Tensor, at::Tensor> normGradients(const at::Tensor& x, const at::Tensor& weight) {
-    return {at::empty_symint(x.sym_sizes(), x.options()), at::empty_symint(weight.sym_sizes(), weight.options())};
+std::tuple<at::Tensor, at::Tensor> normGradients(const at::Tensor& x, const at::Tensor& weight, bool weightGradient) {
+    return {at::empty_symint(x.sym_sizes(), x.options()),
+            weightGradient ? at::empty_symint(weight.sym_sizes(), weight.options()) : at::empty({0}, weight.options())};
 }
 
 } // namespace fusescope::kernels

@@ -160,6 +160,22 @@ def test_more_than_two_to_the_31_elements():
     assert_close(dx[tail], truth(x[tail], weight, y[tail])[1], factor=2)
 
 
+@pytest.mark.parametrize("rows", [3, 300])
+def test_a_frozen_weight(rows, device):
+    """As it is without a gradient of the weight, which nobody computes: the same bits."""
+    x, weight = torch.randn(rows, 96, device=device).bfloat16().requires_grad_(), torch.rand(96, device=device).bfloat16()
+    dy = torch.randn(rows, 96, device=device).bfloat16()
+    dx, = torch.autograd.grad(ops.rms_norm(x, weight), x, dy)
+    both = torch.autograd.grad(ops.rms_norm(x, weight.requires_grad_()), (x, weight), dy)
+    assert torch.equal(dx, both[0])
+    rstd = ops.rms_norm_forward(x.detach(), weight.detach(), EPS, False)[1]
+    assert ops.rms_norm_backward(dy, x.detach(), weight.detach(), rstd, EPS, False, False)[1].numel() == 0
+    y, total = ops.add_rms_norm(x, x.detach(), weight.detach())
+    dx, = torch.autograd.grad((y, total), x, (dy, dy))
+    both = torch.autograd.grad(ops.add_rms_norm(x, x.detach(), weight), (x, weight), (dy, dy))
+    assert torch.equal(dx, both[0])
+
+
 def test_refuses_what_does_not_fit(device):
     x = torch.randn(3, 8, device=device)
     with pytest.raises(RuntimeError, match="weight of shape"):
