@@ -7,8 +7,6 @@
 
 #include <atomic>
 #include <cstring>
-#include <fstream>
-#include <string>
 
 namespace fusescope::runner::cpu_memory {
 namespace {
@@ -68,12 +66,5 @@ double allocated() noexcept { return static_cast<double>(used.load()); }
 double peak() noexcept { return static_cast<double>(most.load()); }
 void resetPeak() noexcept { most = used.load(); }
 void limit(double bytes) noexcept { allowed = static_cast<std::size_t>(bytes); }
-
-double available() {
-    std::ifstream file("/proc/meminfo");
-    for (std::string line; std::getline(file, line);)
-        if (line.rfind("MemAvailable:", 0) == 0) return 1024 * std::strtod(line.c_str() + 13, nullptr);
-    return 0;
-}
 
 } // namespace fusescope::runner::cpu_memory

@@ -12,6 +12,4 @@ void install(); // once, before Torch makes a tensor
 void resetPeak() noexcept;
 void limit(double bytes) noexcept; // beyond it c10::OutOfMemoryError is thrown; 0: no limit
 
-[[nodiscard]] double available(); // of the machine: what could be allocated without swapping; 0 not known
-
 } // namespace fusescope::runner::cpu_memory

@@ -4,6 +4,8 @@
 #include "cpu_memory.h"
 #include "nvml.h"
 
+#include "core/base/memory_available.h"
+
 #include <ATen/Context.h>
 #include <ATen/Version.h>
 #include <c10/cuda/CUDACachingAllocator.h>
@@ -89,7 +91,7 @@ Device::Device() {
 }
 
 double Device::freeBytes() const {
-    if (!onGpu()) return cpu_memory::available();
+    if (!onGpu()) return availableMemory();
     std::size_t free = 0, total = 0;
     if (cudaMemGetInfo(&free, &total) != cudaSuccess) return 0;
     const auto stats = allocator::getDeviceStats(0);

@@ -74,7 +74,11 @@ public:
 
 private:
     RegionRun prepare(const RegionProgram& program) const;
-    double checkMemory() const; // bytes that may be allocated; 0: not known
+    // Bytes that may be allocated for the region, and all in all; 0: not known.
+    struct Allowed {
+        double region = 0, all = 0;
+    };
+    Allowed checkMemory() const;
     void makeInputCopies();
     Values valuesOf(const RegionRun& program);
     Truth makeTruth(double run_bytes) const;
@@ -106,9 +110,9 @@ RegionRun Fusion::prepare(const RegionProgram& program) const {
     return {*std::move(interpreter), region_, job_};
 }
 
-double Fusion::checkMemory() const {
-    const double free = device_.freeBytes(), asked = request_.memory_limit_bytes;
-    const double most = asked > 0 ? std::min(asked, free) : 0.95 * free;
+Fusion::Allowed Fusion::checkMemory() const {
+    const double there = 0.95 * device_.freeBytes(), asked = request_.memory_limit_bytes;
+    const double most = asked > 0 && there > 0 ? std::min(asked, there) : std::max(asked, there);
     double needed = inputBytes(region_);
     if (region_.backward)
         for (const RegionInput& input : region_.inputs)
@@ -120,7 +124,8 @@ double Fusion::checkMemory() const {
                       most / 1e9, needed / 1e9);
         throw Failed("out_of_memory", text.data());
     }
-    return most;
+    const double all = most > 0 ? most + kOwnBytes : 0;
+    return {most, there > 0 ? std::min(all, there) : all};
 }
 
 void Fusion::makeInputCopies() {
@@ -269,7 +274,7 @@ FuseResult Fusion::run(std::string other_job) {
     job_.progress("inputs", 0);
     baseline_.emplace(prepare(region_.baseline));
     if (!region_.fused.steps.empty()) fused_.emplace(prepare(region_.fused));
-    const double most = checkMemory();
+    const Allowed allowed = checkMemory();
 
     result_.region = region_.id;
     result_.pattern = region_.pattern;
@@ -283,8 +288,8 @@ FuseResult Fusion::run(std::string other_job) {
     copy_bytes_ = std::max(1e6, std::min(copy_bytes_, 0.1 * device_.freeBytes()));
     copy_ = copyOf(copy_bytes_, device_);
     watch_.prepare();
-    const bool limited = request_.memory_limit_bytes > 0 || (!device_.onGpu() && most > 0);
-    const MemoryLimit limit(device_, limited ? device_.allocated() + most + kOwnBytes : 0);
+    const bool limited = request_.memory_limit_bytes > 0 || (!device_.onGpu() && allowed.region > 0);
+    const MemoryLimit limit(device_, limited ? device_.allocated() + allowed.all : 0);
     makeInputCopies();
     job_.progress("baseline", 0.05);
     const double before = device_.allocated();

@@ -24,6 +24,7 @@ set(FUSESCOPE_RUNNER_SOURCES
 # Of the core, as the runner needs no more of it; the core itself is not built where the kernels are.
 set(FUSESCOPE_RUNNER_CORE_SOURCES
     core/base/json_writer.cpp
+    core/base/memory_available.cpp
     core/base/tensor.cpp
     core/ipc/child_process.cpp
     core/ipc/runner_protocol.cpp

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace fusescope::region {
@@ -40,6 +42,64 @@ std::vector<ValueId> readBy(const GraphFlow& graph, NodeId node, std::size_t at)
     return operands;
 }
 
+// Where gradients flow through a part.
+class Flow {
+public:
+    Flow(const GraphFlow& graph, const Subgraph& part) : graph_(graph), part_(part) {
+        for (const NodeId node : part.nodes)
+            for (std::size_t at = 0; graph.in(node, at).valid(); ++at) {
+                Use& use = uses_[graph.in(node, at).value];
+                ++use.times;
+                use.node = node;
+                use.at = at;
+            }
+    }
+    // Its gradient is the gradient of something that leaves, unchanged.
+    [[nodiscard]] bool passes(ValueId value) const {
+        for (;;) {
+            const bool leaves = std::find(part_.outputs.begin(), part_.outputs.end(), value) != part_.outputs.end();
+            const auto found = uses_.find(value.value);
+            if (found == uses_.end()) return leaves;
+            const Use& use = found->second;
+            if (leaves || use.times != 1 || !passesThrough(use)) return false;
+            const ValueId out = graph_.out(use.node);
+            const TensorMeta &in = graph_.meta(value), &made = graph_.meta(out);
+            if (in.sizes != made.sizes || in.dtype != made.dtype) return false;
+            value = out;
+        }
+    }
+    // What leaves and depends on these.
+    [[nodiscard]] std::vector<ValueId> reachedBy(std::vector<ValueId> values) const {
+        for (const NodeId node : part_.nodes)
+            for (std::size_t at = 0; graph_.in(node, at).valid(); ++at)
+                if (std::find(values.begin(), values.end(), graph_.in(node, at)) != values.end()) {
+                    values.push_back(graph_.out(node));
+                    break;
+                }
+        std::vector<ValueId> reached;
+        for (const ValueId value : part_.outputs)
+            if (std::find(values.begin(), values.end(), value) != values.end()) reached.push_back(value);
+        return reached;
+    }
+
+private:
+    struct Use {
+        int times = 0;
+        NodeId node; // the last one
+        std::size_t at = 0;
+    };
+    [[nodiscard]] bool passesThrough(const Use& use) const {
+        if (graph_.code(use.node) == OpCode::View) return true;
+        const std::string_view op = graph_.ops().op(use.node);
+        return graph_.ops().argText(use.node, "alpha").empty() &&
+               (op == "aten::add" || (op == "aten::sub" && use.at == 0));
+    }
+
+    const GraphFlow& graph_;
+    const Subgraph& part_;
+    std::map<std::uint32_t, Use> uses_; // by value
+};
+
 } // namespace
 
 OpCost leastCost(const GraphFlow& graph, const Subgraph& part) {
@@ -74,14 +134,18 @@ OpCost leastBackwardCost(const GraphFlow& graph, const Fills& fills, const Subgr
         if (!part.has(maker)) continue;
         for (std::size_t at = 0; graph.in(maker, at).valid(); ++at) want(graph.in(maker, at));
     }
-    const std::vector<ValueId> inputs = inputsOf(graph, part);
-    for (const ValueId value : inputs) {
+    const Flow flow(graph, part);
+    std::vector<ValueId> computed; // their gradients
+    for (const ValueId value : inputsOf(graph, part)) {
         if (std::find(read.begin(), read.end(), value) != read.end()) cost.bytes_read += bytesOf(graph, value);
-        if (fills.wantsGradient(value)) cost.bytes_written += bytesOf(graph, value);
+        if (!fills.wantsGradient(value) || flow.passes(value)) continue;
+        cost.bytes_written += bytesOf(graph, value);
+        computed.push_back(value);
     }
-    for (const ValueId value : part.outputs)
+    if (computed.empty()) return {};
+    for (const ValueId value : flow.reachedBy(std::move(computed)))
         if (fills.wantsGradient(value)) cost.bytes_read += bytesOf(graph, value);
-    return cost.bytes_written > 0 ? cost : OpCost{};
+    return cost;
 }
 
 double limitNs(const OpCost& cost, const DeviceSpec& device) {

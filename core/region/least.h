@@ -13,7 +13,8 @@ namespace fusescope::region {
 
 // Backward, of elementwise operators and row reductions: reads the gradients of what leaves, and of what enters all
 // that the operators' derivatives need (values in between are computed anew from it); writes a gradient for each value
-// that enters and wants one. Only bytes are known; 0 of them where no gradient flows.
+// that enters and wants one, but for those that one passes to unchanged (the terms of a sum). Only bytes are known; 0
+// of them where no gradient flows, or nothing is computed.
 [[nodiscard]] OpCost leastBackwardCost(const fusion::GraphFlow& graph, const Fills& fills, const Subgraph& part);
 
 // How long that takes at the speed of a copy and the peak of the arithmetic, ns; 0: not known.

@@ -61,9 +61,9 @@ Pair inferenceCuda(const Tensor& x, const Tensor& residual, const Tensor& weight
 }
 
 Pair backwardCuda(const Tensor& dy, const Tensor& dsum, const Tensor& sum, const Tensor& weight, const Tensor& rstd,
-                  double, bool fast) {
+                  double, bool fast, bool weightGradient) {
     const c10::cuda::CUDAGuard guard(sum.device());
-    const Tensor dx = emptyCudaContiguous(sum), dweight = emptyCudaContiguous(weight);
+    const Tensor dx = emptyCudaContiguous(sum), dweight = emptyWeightGradientCuda(weight, weightGradient);
     const RowTensor rows(sum), rowsDy(inType(dy, promotedType(sum, weight))), rowsDsum(inType(dsum, sum.scalar_type()));
     const Tensor w = weight.contiguous(), r = rstd.contiguous();
     auto call = normCall<FsAddRmsNormBackward>(sum, "sum", w, r, fast);
@@ -71,7 +71,7 @@ Pair backwardCuda(const Tensor& dy, const Tensor& dsum, const Tensor& sum, const
     call.dsum = rowsDsum.rows;
     call.sum = rows.rows;
     call.dx = *rowsOf(dx);
-    call.dweight = dweight.data_ptr();
+    call.dweight = weightGradient ? dweight.data_ptr() : nullptr;
     callWithWorkspace(call, fusescope_add_rms_norm_backward_workspace, fusescope_add_rms_norm_backward, sum);
     return {dx, dweight};
 }
@@ -87,22 +87,23 @@ Triple forwardCpu(const Tensor& x, const Tensor& residual, const Tensor& weight,
 }
 
 Pair backwardCpu(const Tensor& dy, const Tensor& dsum, const Tensor& sum, const Tensor& weight, const Tensor& rstd,
-                 double eps, bool) {
-    auto [dx, dweight] = normGradients(sum, weight);
+                 double eps, bool, bool weightGradient) {
+    auto [dx, dweight] = normGradients(sum, weight, weightGradient);
     const Tensor dy64 = asDouble(dy), dsum64 = asDouble(dsum), sum64 = asDouble(sum), w64 = asDouble(weight);
     const Tensor dx64 = at::empty_like(sum64), dw64 = at::empty_like(w64);
     reference::addRmsNormBackward(dy64.data_ptr<double>(), dsum64.data_ptr<double>(), sum64.data_ptr<double>(),
                                   w64.data_ptr<double>(), eps, rstd.numel(), sum.size(-1), dx64.data_ptr<double>(),
                                   dw64.data_ptr<double>());
-    return {dx.copy_(dx64), dweight.copy_(dw64)};
+    return {dx.copy_(dx64), weightGradient ? dweight.copy_(dw64) : dweight};
 }
 
 Triple forwardMeta(const Tensor& x, const Tensor& residual, const Tensor& weight, double, bool) {
     return outputsOfForward(x, residual, weight);
 }
 
-Pair backwardMeta(const Tensor&, const Tensor&, const Tensor& sum, const Tensor& weight, const Tensor&, double, bool) {
-    return normGradients(sum, weight);
+Pair backwardMeta(const Tensor&, const Tensor&, const Tensor& sum, const Tensor& weight, const Tensor&, double, bool,
+                  bool weightGradient) {
+    return normGradients(sum, weight, weightGradient);
 }
 
 Triple callForward(const Tensor& x, const Tensor& residual, const Tensor& weight, double eps, bool fast) {
@@ -111,9 +112,9 @@ Triple callForward(const Tensor& x, const Tensor& residual, const Tensor& weight
 }
 
 Pair callBackward(const Tensor& dy, const Tensor& dsum, const Tensor& sum, const Tensor& weight, const Tensor& rstd,
-                  double eps, bool fast) {
+                  double eps, bool fast, bool weightGradient) {
     static const auto op = operatorOf<decltype(backwardMeta)>("fusescope::add_rms_norm_backward");
-    return op.call(dy, dsum, sum, weight, rstd, eps, fast);
+    return op.call(dy, dsum, sum, weight, rstd, eps, fast, weightGradient);
 }
 
 /// Below autograd, for devices without an implementation of their own.
@@ -139,9 +140,10 @@ struct AddRmsNorm : torch::autograd::Function<AddRmsNorm> {
         // An output that nobody used has no gradient.
         const Tensor dy = gradients[0].defined() ? gradients[0] : at::zeros_like(saved[0]);
         const Tensor dsum = gradients[1].defined() ? gradients[1] : at::zeros_like(saved[0]);
+        const bool weightGradient = context->needs_input_grad(2);
         auto [dx, dweight] = callBackward(dy, dsum, saved[0], saved[1], saved[2], context->saved_data["eps"].toDouble(),
-                                          context->saved_data["fast"].toBool());
-        return {dx, dx, dweight, {}, {}};
+                                          context->saved_data["fast"].toBool(), weightGradient);
+        return {dx, dx, weightGradient ? dweight : Tensor(), {}, {}};
     }
 };
 
@@ -160,8 +162,8 @@ TORCH_LIBRARY_FRAGMENT(fusescope, m) {
           " -> (Tensor y, Tensor sum)");
     m.def("add_rms_norm_forward(Tensor x, Tensor residual, Tensor weight, float eps, bool fast)"
           " -> (Tensor y, Tensor sum, Tensor rstd)");
-    m.def("add_rms_norm_backward(Tensor dy, Tensor dsum, Tensor sum, Tensor weight, Tensor rstd, float eps, bool fast)"
-          " -> (Tensor dx, Tensor dweight)");
+    m.def("add_rms_norm_backward(Tensor dy, Tensor dsum, Tensor sum, Tensor weight, Tensor rstd, float eps, bool fast,"
+          " bool weight_gradient=True) -> (Tensor dx, Tensor dweight)");
 }
 TORCH_LIBRARY_IMPL(fusescope, CompositeExplicitAutograd, m) { m.impl("add_rms_norm", withoutGradient); }
 TORCH_LIBRARY_IMPL(fusescope, Autograd, m) { m.impl("add_rms_norm", withGradient); }

@@ -80,7 +80,7 @@ struct Hopper : torch::autograd::Function<Hopper> {
         auto [out, lse] = callForward(q, k, v, causal, scale, cudnnBackward);
         context->save_for_backward({q, k, v, out, lse});
         context->mark_non_differentiable({lse});
-        context->set_materialize_grads(false); // no zeros for lse
+        context->set_materialize_grads(false); // no zeros for lse; out may have no gradient either
         context->saved_data["causal"] = causal;
         context->saved_data["scale"] = scale;
         context->saved_data["cudnn"] = cudnnBackward;
@@ -89,6 +89,7 @@ struct Hopper : torch::autograd::Function<Hopper> {
 
     static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                    const torch::autograd::variable_list& gradients) {
+        if (!gradients[0].defined()) return torch::autograd::variable_list(6);
         const auto saved = context->get_saved_variables();
         const Tensor &q = saved[0], &k = saved[1], &v = saved[2], &out = saved[3], &lse = saved[4];
         const bool causal = context->saved_data["causal"].toBool();

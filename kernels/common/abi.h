@@ -29,7 +29,7 @@ typedef enum FsStatus {
     FS_UNSUPPORTED = 2,         // a valid request that this library has no kernel for
     FS_WORKSPACE_TOO_SMALL = 3, // see the operator's *_workspace function
     FS_CUDA_ERROR = 4,          // a launch failed, or an earlier kernel of the stream had
-    FS_LIBRARY_ERROR = 5        // cuBLASLt or NVRTC refused
+    FS_LIBRARY_ERROR = 5        // cuBLASLt or NVRTC refused, or the host has no memory
 } FsStatus;
 
 // What CUDA's headers call cudaStream_t; null is the default stream.

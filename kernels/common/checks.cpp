@@ -17,8 +17,8 @@ FsStatus checkRows(const FsRows& rows, const char* name, int64_t width, bool wri
         return fail(FS_INVALID_ARGUMENT, "%s: %lld x %lld rows of %lld elements are too many", name, asLong(rows.outer),
                     asLong(rows.inner), asLong(width));
     if (!rows.data) return fail(FS_INVALID_ARGUMENT, "%s: expected data, found a null pointer", name);
-    const int64_t biggest = maxElements / (rows.outer > rows.inner ? rows.outer : rows.inner);
-    if (rows.outer_stride < 0 || rows.inner_stride < 0 || rows.outer_stride > biggest || rows.inner_stride > biggest)
+    if (rows.outer_stride < 0 || rows.inner_stride < 0 || rows.outer_stride > maxElements / rows.outer ||
+        rows.inner_stride > maxElements / rows.inner)
         return fail(FS_INVALID_ARGUMENT, "%s: strides %lld and %lld cannot be", name, asLong(rows.outer_stride),
                     asLong(rows.inner_stride));
     if (!written) return FS_OK;

@@ -23,6 +23,7 @@ FsStatus fail(FsStatus status, const char* format, ...) {
 
 FsStatus check(cudaError_t error, const char* what) {
     if (error == cudaSuccess) return FS_OK;
+    (void)cudaGetLastError(); // told here; else the next launch would be blamed for it
     return fail(FS_CUDA_ERROR, "%s: %s (%s)", what, cudaGetErrorString(error), cudaGetErrorName(error));
 }
 

@@ -3,6 +3,7 @@
 
 #include "kernels/common/error.h"
 
+#include <algorithm>
 #include <array>
 #include <mutex>
 
@@ -39,6 +40,17 @@ FsStatus currentDevice(DeviceFacts& facts) {
     return FS_OK;
 }
 
+FsStatus allowShared(const void* kernel, int bytes) {
+    static std::mutex mutex; // another thread may set less between the question and the answer
+    const std::lock_guard lock(mutex);
+    cudaFuncAttributes now{};
+    if (FsStatus s = check(cudaFuncGetAttributes(&now, kernel), "cudaFuncGetAttributes"); s != FS_OK) return s;
+    // Said also where it is so already: the 48 KB that a kernel has without asking hold its static shared memory too.
+    return check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                      std::max(bytes, now.maxDynamicSharedSizeBytes)),
+                 "cudaFuncSetAttribute");
+}
+
 FsStatus Occupancy::blocksPerSm(const void* kernel, int threads, int sharedBytes, int& blocks) {
     int device = 0;
     if (FsStatus s = check(cudaGetDevice(&device), "cudaGetDevice"); s != FS_OK) return s;
@@ -48,11 +60,8 @@ FsStatus Occupancy::blocksPerSm(const void* kernel, int threads, int sharedBytes
         blocks = int(known & 255);
         return FS_OK;
     }
-    if (sharedBytes > 32 * 1024) { // 48 KB without asking, static shared memory included
-        FsStatus s = check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sharedBytes),
-                           "cudaFuncSetAttribute");
-        if (s != FS_OK) return s;
-    }
+    if (sharedBytes > 32 * 1024) // 48 KB without asking, static shared memory included
+        if (FsStatus s = allowShared(kernel, sharedBytes); s != FS_OK) return s;
     const FsStatus s =
         check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, size_t(sharedBytes)),
               "cudaOccupancyMaxActiveBlocksPerMultiprocessor");

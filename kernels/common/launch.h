@@ -24,6 +24,10 @@ inline int persistentGrid(const DeviceFacts& device, int blocksPerSm, int64_t wo
     return int(work < all ? work : all);
 }
 
+/// Lets the kernel have so many bytes of dynamic shared memory on the current device. The limit never falls, so that
+/// another thread's launch between this and the caller's own loses nothing.
+FsStatus allowShared(const void* kernel, int bytes);
+
 /// What a kernel's blocks may hold of a multiprocessor, found once for each device and shared-memory size, since asking
 /// CUDA costs more than a launch. One static object a kernel and block size.
 class Occupancy {

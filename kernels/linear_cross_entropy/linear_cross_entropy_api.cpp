@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/common/checks.h"
 #include "kernels/common/error.h"
+#include "kernels/common/guarded.h"
 #include "kernels/common/matmul.h"
 #include "kernels/linear_cross_entropy/logits.h"
 #include "kernels/linear_cross_entropy/plan.h"
+
+#include <algorithm>
 
 using namespace fusescope::kernels;
 
@@ -24,7 +27,8 @@ FsStatus checkForward(const FsLinearCrossEntropyForward* call, bool pointers) {
     constexpr int64_t maxSize = int64_t{1} << 30; // columns and tiles are counted in 32 bits
     FsStatus s = checkDtype(c.dtype, "x");
     if (s != FS_OK) return s;
-    if (c.tokens < 0 || c.hidden < 1 || c.vocab < 1 || c.hidden > maxSize || c.vocab > maxSize)
+    if (c.tokens < 0 || c.hidden < 1 || c.vocab < 1 || c.hidden > maxSize || c.vocab > maxSize ||
+        c.tokens > maxElements / std::max(c.hidden, c.vocab))
         return fail(FS_INVALID_ARGUMENT, "linear_cross_entropy: %lld tokens of %lld elements, %lld words cannot be",
                     asLong(c.tokens), asLong(c.hidden), asLong(c.vocab));
     if (c.mode < FS_LINEAR_CROSS_ENTROPY_AUTO || c.mode > FS_LINEAR_CROSS_ENTROPY_LEAN)
@@ -197,7 +201,8 @@ FsStatus fusescope_linear_cross_entropy_forward(const FsLinearCrossEntropyForwar
         return fail(FS_WORKSPACE_TOO_SMALL, "workspace: expected %zu bytes, found %zu", plan.bytes, workspace_bytes);
     if (plan.bytes > 0)
         if (FsStatus s = checkPointer(workspace, "workspace"); s != FS_OK) return s;
-    return Forward(*call, plan, static_cast<char*>(workspace), stream).run();
+    return guarded("linear_cross_entropy",
+                   [&] { return Forward(*call, plan, static_cast<char*>(workspace), stream).run(); });
 }
 
 FsStatus fusescope_linear_cross_entropy_backward(const FsLinearCrossEntropyBackward* call, cudaStream_t stream) {

@@ -142,8 +142,7 @@ public:
             count = int(known & 0xffff);
             return FS_OK;
         }
-        FsStatus s = check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared)),
-                           "cudaFuncSetAttribute");
+        FsStatus s = allowShared(kernel, int(shared));
         if (s == FS_OK)
             s = check(cudaOccupancyMaxActiveClusters(&count, kernel, &config), "cudaOccupancyMaxActiveClusters");
         if (s == FS_OK) known_.store(key | count, std::memory_order_relaxed);

@@ -19,7 +19,7 @@ size_t aligned(int64_t bytes) { return size_t(roundUp(bytes, 256)); }
 /// fill Hopper's 132 multiprocessors in whole waves.
 int64_t leanColumns(const FsLinearCrossEntropyForward& c, int64_t elementSize) {
     constexpr int64_t wave = 33 * 256, tile = 256, buffer = 160'000'000;
-    if (c.chunk > 0) return std::min(roundUp(c.chunk, tile), c.vocab);
+    if (c.chunk > 0) return std::min(roundUp(std::min(c.chunk, c.vocab), tile), c.vocab);
     // Not smaller than the sums of dx, which every chunk reads and writes once.
     const int64_t bytes = std::max(buffer, c.dx ? c.tokens * c.hidden * 4 : 0);
     const int64_t most = bytes / (c.tokens * elementSize);

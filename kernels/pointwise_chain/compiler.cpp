@@ -4,6 +4,7 @@
 #include "kernels/common/error.h"
 
 #include <algorithm>
+#include <array>
 #include <dlfcn.h>
 #include <link.h>
 #include <memory>
@@ -125,13 +126,20 @@ FsStatus targetOf(const Nvrtc& n, int computeCapability, std::string& target) {
     return FS_OK;
 }
 
+/// As PyTorch's kernels are compiled: precise division and roots, subnormals kept, and inside the mathematical
+/// functions whatever multiply-adds the compiler makes there. The source forbids them between operators.
+std::array<std::string, 2> optionsFor(const std::string& target) {
+    return {"--gpu-architecture=" + target, "--std=c++17"};
+}
+
 } // namespace
 
 FsStatus compilerFor(int computeCapability, std::string& identity) {
     const Nvrtc& n = nvrtc();
     std::string target;
     if (FsStatus s = targetOf(n, computeCapability, target); s != FS_OK) return s;
-    identity = "NVRTC " + std::to_string(n.major) + "." + std::to_string(n.minor) + " " + target;
+    identity = "NVRTC " + std::to_string(n.major) + "." + std::to_string(n.minor);
+    for (const std::string& option : optionsFor(target)) identity += ' ' + option;
     return FS_OK;
 }
 
@@ -146,11 +154,9 @@ FsStatus compileSource(const std::string& source, int computeCapability, std::st
         return fail(FS_LIBRARY_ERROR, "nvrtcCreateProgram: %s", n.errorText(c));
     const std::unique_ptr<Handle, void (*)(Handle*)> owner(&program, [](Handle* p) { nvrtc().destroy(p); });
 
-    // As PyTorch's kernels are compiled: precise division and roots, subnormals kept, and inside the mathematical
-    // functions whatever multiply-adds the compiler makes there. The source forbids them between operators.
-    const std::string architecture = "--gpu-architecture=" + target;
-    const char* const options[] = {architecture.c_str(), "--std=c++17"};
-    if (Code c = n.compile(program, 2, options); c != 0) {
+    const auto options = optionsFor(target);
+    const char* const told[] = {options[0].c_str(), options[1].c_str()};
+    if (Code c = n.compile(program, 2, told); c != 0) {
         size_t size = 0;
         n.logSize(program, &size);
         std::string log(size, '\0');

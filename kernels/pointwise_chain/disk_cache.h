@@ -15,7 +15,7 @@ public:
     /// An empty folder: nothing is kept. The folder is made when the first file is written.
     explicit DiskCache(std::string folder, uint64_t mostBytes = uint64_t{256} << 20);
 
-    /// False when there is no file of this key, or one that is damaged.
+    /// False when there is no file of this key, or one that is damaged or that another user could have written.
     bool read(const std::string& key, std::string& value) const;
 
     /// Readers see the whole file or none. Beyond the most bytes, files that were not used for longest go.

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/pointwise_chain/gradient.h"
 
+#include "kernels/pointwise_chain/rounding.h"
+
 #include <algorithm>
+#include <charconv>
+#include <map>
 #include <optional>
-#include <set>
 
 namespace fusescope::kernels::chain {
 namespace {
@@ -16,11 +19,18 @@ struct Value {
     std::string constant; // in its place
 };
 
-std::string textOf(const Constant& c) {
-    return c.integral ? sentence("%lld", static_cast<long long>(c.integer)) : sentence("%.17g", c.value);
+/// As the text has it: printf would heed the locale.
+std::string textOf(double value) {
+    char digits[64];
+    std::string text(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+    return text == "-0" ? "-0.0" : text; // the former is the integer 0
 }
 
-Value number(double value) { return {-1, false, sentence("%.17g", value)}; }
+std::string textOf(const Constant& c) {
+    return c.integral && c.integer != 0 ? std::to_string(c.integer) : textOf(c.value);
+}
+
+Value number(double value) { return {-1, false, textOf(value)}; }
 
 class Writer {
 public:
@@ -52,7 +62,15 @@ public:
         return result;
     }
 
-    Value in(Dtype type, const Value& v, Dtype now) { return type == now || v.line < 0 ? v : emit("to", type, {v}); }
+    Value in(Dtype type, const Value& v, Dtype now) {
+        if (type == now || v.line < 0) return v;
+        // Half precision taken to fp32 and back, as the formulas of operators in a row ask for, is what it was.
+        if (const auto found = widened_.find(v.line); found != widened_.end() && found->second.first == type)
+            return found->second.second;
+        Value made = emit("to", type, {v});
+        if (isHalf(now) && type == FS_CHAIN_F32) widened_[made.line] = {now, v};
+        return made;
+    }
 
     /// A node of the region, computed anew where it is first asked for.
     Value forward(int node) {
@@ -61,7 +79,7 @@ public:
         const Node& n = program_.nodes[size_t(node)];
         std::vector<Value> operands;
         for (const Operand& o : n.operands) operands.push_back(operand(o));
-        Value made = emit(factsOf(n.op).name, n.dtype, operands, n.alpha == 1 ? "" : sentence(" alpha=%.17g", n.alpha));
+        Value made = emit(factsOf(n.op).name, n.dtype, operands, n.alpha == 1 ? "" : " alpha=" + textOf(n.alpha));
         made.wide = wide(node);
         return forward_[size_t(node)] = made;
     }
@@ -109,6 +127,7 @@ private:
     std::vector<Value> forward_;
     std::vector<int64_t> last_;
     std::vector<Line> lines_;
+    std::map<int, std::pair<Dtype, Value>> widened_; // line -> what it was made of
     int inputs_ = 0;
 };
 
@@ -175,12 +194,11 @@ public:
         case Op::minimum:
         case Op::maximum: {
             const Value mine = at_(at), other = at_(1 - at);
-            const Value wins = test(n_.op == Op::minimum ? "lt" : "gt", mine, other);
-            return where(wins, g_, where(test("eq", mine, other), mul(g_, number(0.5)), number(0)));
+            const Value loses = test(n_.op == Op::minimum ? "gt" : "lt", mine, other); // beside NaN, neither does
+            return where(loses, number(0), where(test("eq", mine, other), mul(g_, number(0.5)), g_));
         }
         case Op::pow: {
             const double exponent = n_.operands[1].constant.value;
-            if (at == 1 || n_.operands[1].node >= 0) return refuse(refused, "an exponent");
             if (exponent == 0) return std::nullopt;
             const Value power = exponent == 1   ? number(1)
                                 : exponent == 2 ? a()
@@ -192,7 +210,10 @@ public:
             return at == 1 ? where(w_.operand(n_.operands[0]), g_, number(0))
                            : where(w_.operand(n_.operands[0]), number(0), g_);
         case Op::clamp: {
-            if (at != 0) return refuse(refused, "a bound of clamp");
+            if (at != 0) {
+                refused = "pointwise_chain: there is no gradient of a bound of clamp";
+                return std::nullopt;
+            }
             Value result = g_;
             if (!n_.operands[1].absent) result = where(test("ge", a(), b()), result, number(0));
             if (!n_.operands[2].absent) result = where(test("le", a(), at_(2)), result, number(0));
@@ -225,7 +246,10 @@ public:
 private:
     Value at_(size_t i) {
         const Operand& o = n_.operands[i];
-        return o.node >= 0 ? w_.in(type_, w_.forward(o.node), program_.nodes[size_t(o.node)].dtype) : w_.operand(o);
+        if (o.node >= 0) return w_.in(type_, w_.forward(o.node), program_.nodes[size_t(o.node)].dtype);
+        // What the forward has rounded to its type is compared so here, where computation is wider.
+        if (roundsConstant(n_.op, i) && isHalf(n_.compute)) return number(roundTo(n_.compute, o.constant.value));
+        return w_.operand(o);
     }
     Value one(const char* op, const Value& x) { return w_.emit(op, type_, {x}); }
     Value mul(const Value& x, const Value& y) { return w_.emit("mul", type_, {x, y}); }
@@ -234,10 +258,6 @@ private:
     Value minus(const Value& x, const Value& y) { return w_.emit("sub", type_, {x, y}); }
     Value test(const char* op, const Value& x, const Value& y) { return w_.emit(op, FS_CHAIN_BOOL, {x, y}); }
     Value where(const Value& test, const Value& x, const Value& y) { return w_.emit("where", type_, {test, x, y}); }
-    static std::optional<Value> refuse(std::string& refused, const char* what) {
-        refused = sentence("pointwise_chain: there is no gradient of %s", what);
-        return std::nullopt;
-    }
 
     Writer& w_;
     const Program& program_;
@@ -299,13 +319,17 @@ std::variant<Gradient, std::string> gradientOf(const Program& program, const std
 
     Gradient result;
     std::vector<Value> outputs;
-    std::set<int> told;
+    std::map<int, int> told; // line -> output
     for (int i = 0; i < program.inputs; ++i) {
         if (!wanted[size_t(i)] || !adjoint[size_t(i)]) continue;
-        Value v = *adjoint[size_t(i)];
-        if (w.isInput(v) || !told.insert(v.line).second) v = w.emit("to", program.nodes[size_t(i)].dtype, {v});
-        result.of.push_back(i);
-        outputs.push_back(v);
+        const Value& v = *adjoint[size_t(i)];
+        if (w.isInput(v)) {
+            result.of.push_back({i, -1 - v.line});
+            continue;
+        }
+        const auto [at, first] = told.try_emplace(v.line, int(outputs.size()));
+        if (first) outputs.push_back(v);
+        result.of.push_back({i, at->second});
     }
     if (!outputs.empty()) result.text = w.text(outputs, result.from);
     return result;

@@ -12,10 +12,15 @@
 namespace fusescope::kernels::chain {
 
 struct Gradient {
-    std::string text;      // "" when every gradient is zero
+    std::string text;      // "" when nothing has to be computed
     std::vector<int> from; // its inputs: of the region's inputs and, after them, the gradients of its floating outputs
-    std::vector<int> of;   // whose gradient each output is, of all inputs broadcast together or of its rows: the caller
-                           // sums it up, or expands it, to the input's shape
+    /// The gradient of an input: an output of the text, or, where it passes through unchanged (a sum's), -1 - i: the
+    /// gradient i itself, counted as in `from`. Of all inputs broadcast together or of its rows: the caller sums it up,
+    /// or expands it, to the input's shape. An input without one: it is zero.
+    struct Of {
+        int input = 0, value = 0;
+    };
+    std::vector<Of> of;
 };
 
 /// The gradients of the inputs that are `wanted` (floating ones), for inputs whose last dimensions are `last` (1 for

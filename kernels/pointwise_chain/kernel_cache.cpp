@@ -20,11 +20,16 @@ struct Entry {
 };
 
 std::mutex mutex;
-std::optional<std::string> givenFolder;
+
+/// Stays until the process ends, as the entries do: threads may still compile when statics are destroyed.
+std::optional<std::string>& givenFolder() {
+    static auto& folder = *new std::optional<std::string>;
+    return folder;
+}
 
 std::string folder() {
     std::lock_guard lock(mutex);
-    return givenFolder ? *givenFolder : defaultCacheFolder();
+    return givenFolder() ? *givenFolder() : defaultCacheFolder();
 }
 
 std::shared_ptr<Entry> entryOf(const std::string& key) {
@@ -64,9 +69,9 @@ FsStatus readOrCompile(const std::string& source, int computeCapability, bool ma
 void setCacheFolder(const char* folder) {
     std::lock_guard lock(mutex);
     if (folder)
-        givenFolder = folder;
+        givenFolder() = folder;
     else
-        givenFolder.reset();
+        givenFolder().reset();
 }
 
 FsStatus codeFor(const std::string& source, int computeCapability, std::string& code) {

@@ -167,8 +167,9 @@ std::string NodeWriter::expression(const Node& node) const {
     if (const char* sign = signOf(node.op)) return a + sign + b;
     if (const char* function = functionOf(node.op)) return b.empty() ? call(function, a) : call(function, a, b);
     const std::string value = valueType(node.compute);
-    const Constant alpha{node.alpha, int64_t(node.alpha), true};
-    const Constant minusAlpha{-node.alpha, -int64_t(node.alpha), true};
+    const auto factor = [&](double alpha) { // of integers it is whole
+        return literal({alpha, isFloating(node.compute) ? 0 : int64_t(alpha), false}, node.compute);
+    };
     switch (node.op) {
     case Op::neg: return "-" + a;
     case Op::square: return call("mul", a, a);
@@ -181,10 +182,8 @@ std::string NodeWriter::expression(const Node& node) const {
     case Op::amax: return a;
     case Op::to:
         return valueType(node.dtype) == value ? a : call(templated("castTo", valueType(node.dtype)).c_str(), a);
-    case Op::add:
-        return node.alpha == 1 ? call("add", a, b) : call("mulAdd", literal(alpha, node.compute) + ", " + b, a);
-    case Op::sub:
-        return node.alpha == 1 ? call("sub", a, b) : call("mulAdd", literal(minusAlpha, node.compute) + ", " + b, a);
+    case Op::add: return node.alpha == 1 ? call("add", a, b) : call("mulAdd", factor(node.alpha) + ", " + b, a);
+    case Op::sub: return node.alpha == 1 ? call("sub", a, b) : call("mulAdd", factor(-node.alpha) + ", " + b, a);
     case Op::mul: return call("mul", a, b);
     case Op::div: // the framework multiplies by a constant's inverse
         if (node.operands[1].node < 0) {

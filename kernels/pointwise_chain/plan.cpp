@@ -74,9 +74,10 @@ private:
             if (shape.count() > 0 && !given.data) return name + ": expected data, found a null pointer";
             std::vector<std::pair<int64_t, int64_t>> spans; // stride, size
             for (int d = 0; d < shape.dims; ++d) {
-                if (given.stride[d] < 0 || given.stride[d] > int64_t{1} << 46)
+                if (given.size[d] <= 1) continue; // the stride of a single one has no meaning and may be anything
+                if (given.stride[d] < 0 || given.stride[d] > (int64_t{1} << 46) / given.size[d])
                     return name + ": stride " + std::to_string(given.stride[d]) + " cannot be";
-                if (given.size[d] > 1) spans.emplace_back(given.stride[d], given.size[d]);
+                spans.emplace_back(given.stride[d], given.size[d]);
             }
             if (!output || shape.count() == 0) continue;
             std::sort(spans.begin(), spans.end());

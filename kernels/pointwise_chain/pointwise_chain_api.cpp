@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/common/checks.h"
 #include "kernels/common/error.h"
+#include "kernels/common/guarded.h"
 #include "kernels/common/launch.h"
 #include "kernels/pointwise_chain/chain.h"
 #include "kernels/pointwise_chain/kernel_cache.h"
@@ -63,13 +64,15 @@ FsStatus prepare(const FsPointwiseChain* call, Plan& plan, cudaKernel_t& kernel)
 } // namespace
 
 FsStatus fusescope_pointwise_chain_create(const char* text, FsChain** chain) {
-    beginCall();
-    if (FsStatus s = checkPointer(text, "text"); s != FS_OK) return s;
-    if (FsStatus s = checkPointer(chain, "chain"); s != FS_OK) return s;
-    auto parsed = parse(text);
-    if (auto* problem = std::get_if<std::string>(&parsed)) return refuse(*problem);
-    *chain = new FsChain{std::get<Program>(std::move(parsed)), {}, {}};
-    return FS_OK;
+    return guarded("pointwise_chain", [&]() -> FsStatus {
+        beginCall();
+        if (FsStatus s = checkPointer(text, "text"); s != FS_OK) return s;
+        if (FsStatus s = checkPointer(chain, "chain"); s != FS_OK) return s;
+        auto parsed = parse(text);
+        if (auto* problem = std::get_if<std::string>(&parsed)) return refuse(*problem);
+        *chain = new FsChain{std::get<Program>(std::move(parsed)), {}, {}};
+        return FS_OK;
+    });
 }
 
 void fusescope_pointwise_chain_destroy(FsChain* chain) { delete chain; }
@@ -81,84 +84,97 @@ int32_t fusescope_pointwise_chain_outputs(const FsChain* chain) {
 }
 
 FsStatus fusescope_pointwise_chain_shapes(const FsChain* chain, const FsChainTensor* inputs, FsChainTensor* outputs) {
-    beginCall();
-    if (FsStatus s = checkPointer(chain, "chain"); s != FS_OK) return s;
-    if (FsStatus s = checkPointer(inputs, "inputs"); s != FS_OK) return s;
-    if (FsStatus s = checkPointer(outputs, "outputs"); s != FS_OK) return s;
-    const auto shapes = shapesOf(chain->program, inputs);
-    if (auto* problem = std::get_if<std::string>(&shapes)) return refuse(*problem);
-    for (size_t i = 0; i < chain->program.outputs.size(); ++i) {
-        const size_t node = size_t(chain->program.outputs[i]);
-        const Shape& shape = std::get<Shapes>(shapes).nodes[node];
-        FsChainTensor& t = outputs[i];
-        t = {};
-        t.dims = shape.dims;
-        t.dtype = chain->program.nodes[node].dtype;
-        int64_t stride = 1;
-        for (int d = shape.dims - 1; d >= 0; --d) {
-            t.size[d] = shape.size[size_t(d)];
-            t.stride[d] = stride;
-            stride *= t.size[d] > 0 ? t.size[d] : 1;
+    return guarded("pointwise_chain", [&]() -> FsStatus {
+        beginCall();
+        if (FsStatus s = checkPointer(chain, "chain"); s != FS_OK) return s;
+        if (FsStatus s = checkPointer(inputs, "inputs"); s != FS_OK) return s;
+        if (FsStatus s = checkPointer(outputs, "outputs"); s != FS_OK) return s;
+        const auto shapes = shapesOf(chain->program, inputs);
+        if (auto* problem = std::get_if<std::string>(&shapes)) return refuse(*problem);
+        for (size_t i = 0; i < chain->program.outputs.size(); ++i) {
+            const size_t node = size_t(chain->program.outputs[i]);
+            const Shape& shape = std::get<Shapes>(shapes).nodes[node];
+            FsChainTensor& t = outputs[i];
+            t = {};
+            t.dims = shape.dims;
+            t.dtype = chain->program.nodes[node].dtype;
+            int64_t stride = 1;
+            for (int d = shape.dims - 1; d >= 0; --d) {
+                t.size[d] = shape.size[size_t(d)];
+                t.stride[d] = stride;
+                stride *= t.size[d] > 0 ? t.size[d] : 1;
+            }
         }
-    }
-    return FS_OK;
+        return FS_OK;
+    });
 }
 
 FsStatus fusescope_pointwise_chain(const FsPointwiseChain* call, cudaStream_t stream) {
-    beginCall();
-    Plan plan;
-    cudaKernel_t kernel = nullptr;
-    if (FsStatus s = prepare(call, plan, kernel); s != FS_OK || plan.grid == 0) return s;
-    std::vector<uint64_t> words = argumentsOf(call->chain->program, plan);
-    void* arguments[] = {words.data()};
-    // A kernel of a library takes the place of a function's address.
-    return check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(unsigned(plan.grid)),
-                                  dim3(unsigned(plan.threads)), arguments, 0, stream),
-                 "pointwise_chain");
+    return guarded("pointwise_chain", [&]() -> FsStatus {
+        beginCall();
+        Plan plan;
+        cudaKernel_t kernel = nullptr;
+        if (FsStatus s = prepare(call, plan, kernel); s != FS_OK || plan.grid == 0) return s;
+        std::vector<uint64_t> words = argumentsOf(call->chain->program, plan);
+        void* arguments[] = {words.data()};
+        // A kernel of a library takes the place of a function's address.
+        return check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(unsigned(plan.grid)),
+                                      dim3(unsigned(plan.threads)), arguments, 0, stream),
+                     "pointwise_chain");
+    });
 }
 
 FsStatus fusescope_pointwise_chain_prepare(const FsPointwiseChain* call) {
-    beginCall();
-    Plan plan;
-    cudaKernel_t kernel = nullptr;
-    if (FsStatus s = prepare(call, plan, kernel); s != FS_OK || plan.grid == 0) return s;
-    cudaFuncAttributes attributes; // asking for them brings the code onto the device
-    return check(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel)), "pointwise_chain");
+    return guarded("pointwise_chain", [&]() -> FsStatus {
+        beginCall();
+        Plan plan;
+        cudaKernel_t kernel = nullptr;
+        if (FsStatus s = prepare(call, plan, kernel); s != FS_OK || plan.grid == 0) return s;
+        cudaFuncAttributes attributes; // asking for them brings the code onto the device
+        return check(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel)), "pointwise_chain");
+    });
 }
 
 FsStatus fusescope_pointwise_chain_source(const FsPointwiseChain* call, char* text, size_t capacity, size_t* size) {
-    beginCall();
-    Plan plan;
-    DeviceFacts device;
-    const bool present = currentDevice(device) == FS_OK;
-    beginCall();
-    const int multiprocessors = present ? device.multiprocessors : multiprocessorsOfH200;
-    if (FsStatus s = makePlan(call, multiprocessors, plan); s != FS_OK) return s;
-    if (FsStatus s = checkPointer(size, "size"); s != FS_OK) return s;
-    const std::string source = sourceOf(call->chain->program, plan);
-    *size = source.size() + 1;
-    if (!text || capacity == 0) return FS_OK;
-    const size_t kept = std::min(capacity - 1, source.size());
-    std::memcpy(text, source.data(), kept);
-    text[kept] = '\0';
-    return FS_OK;
+    return guarded("pointwise_chain", [&]() -> FsStatus {
+        beginCall();
+        Plan plan;
+        DeviceFacts device;
+        const bool present = currentDevice(device) == FS_OK;
+        beginCall();
+        const int multiprocessors = present ? device.multiprocessors : multiprocessorsOfH200;
+        if (FsStatus s = makePlan(call, multiprocessors, plan); s != FS_OK) return s;
+        if (FsStatus s = checkPointer(size, "size"); s != FS_OK) return s;
+        const std::string source = sourceOf(call->chain->program, plan);
+        *size = source.size() + 1;
+        if (!text || capacity == 0) return FS_OK;
+        const size_t kept = std::min(capacity - 1, source.size());
+        std::memcpy(text, source.data(), kept);
+        text[kept] = '\0';
+        return FS_OK;
+    });
 }
 
 FsStatus fusescope_pointwise_chain_binary(const FsPointwiseChain* call, int32_t compute_capability, void* code,
                                           size_t capacity, size_t* size) {
-    beginCall();
-    Plan plan;
-    if (FsStatus s = makePlan(call, multiprocessorsOfH200, plan); s != FS_OK) return s;
-    if (FsStatus s = checkPointer(size, "size"); s != FS_OK) return s;
-    std::string compiled;
-    if (FsStatus s = codeFor(sourceOf(call->chain->program, plan), compute_capability, compiled); s != FS_OK) return s;
-    *size = compiled.size();
-    if (code) std::memcpy(code, compiled.data(), std::min(capacity, compiled.size()));
-    return FS_OK;
+    return guarded("pointwise_chain", [&]() -> FsStatus {
+        beginCall();
+        Plan plan;
+        if (FsStatus s = makePlan(call, multiprocessorsOfH200, plan); s != FS_OK) return s;
+        if (FsStatus s = checkPointer(size, "size"); s != FS_OK) return s;
+        std::string compiled;
+        if (FsStatus s = codeFor(sourceOf(call->chain->program, plan), compute_capability, compiled); s != FS_OK)
+            return s;
+        *size = compiled.size();
+        if (code) std::memcpy(code, compiled.data(), std::min(capacity, compiled.size()));
+        return FS_OK;
+    });
 }
 
 FsStatus fusescope_pointwise_chain_cache_folder(const char* folder) {
-    beginCall();
-    setCacheFolder(folder);
-    return FS_OK;
+    return guarded("pointwise_chain", [&]() -> FsStatus {
+        beginCall();
+        setCacheFolder(folder);
+        return FS_OK;
+    });
 }

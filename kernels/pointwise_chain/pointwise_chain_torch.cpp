@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // torch.ops.fusescope.pointwise_chain(inputs, program, fast): CUDA, CPU (the fp64 reference, each result rounded to its
 // type unless `fast`), Meta and Autograd (gradient.h makes the backward's region).
-//   pointwise_chain_gradient(inputs, program)                          the backward's region, its inputs and outputs
+//   pointwise_chain_gradient(inputs, program)                          the backward's region, as gradient.h has it
 //   pointwise_chain_source(inputs, program, fast)                      the CUDA source that these inputs need
 //   pointwise_chain_binary(inputs, program, compute_capability, fast)  and its machine code; no device is needed
 #include "kernels/common/torch_support.h"
@@ -183,18 +183,52 @@ Tensor shapedAs(const Tensor& input, const Tensor& gradient) {
     return at::sum_to(g, input.sym_sizes());
 }
 
-chain::Gradient gradientFor(at::TensorList inputs, const chain::Program& program, const std::vector<bool>& wanted) {
+std::vector<int64_t> lastSizes(at::TensorList inputs) {
     std::vector<int64_t> last;
     for (const Tensor& t : inputs) last.push_back(t.dim() > 0 ? t.sym_size(-1).guard_int(__FILE__, __LINE__) : 1);
-    auto made = chain::gradientOf(program, last, wanted);
-    if (const auto* refused = std::get_if<std::string>(&made)) TORCH_CHECK(false, *refused);
-    return std::get<chain::Gradient>(std::move(made));
+    return last;
+}
+
+/// A backward as the regions that it takes, each with as many gradients as a region may have outputs; or a sentence:
+/// there is none.
+using Gradients = std::variant<std::vector<chain::Gradient>, std::string>;
+
+Gradients makeGradients(const chain::Program& program, const std::vector<int64_t>& last,
+                        const std::vector<bool>& wanted) {
+    std::vector<chain::Gradient> all;
+    for (size_t begin = 0; begin < wanted.size();) {
+        std::vector<bool> some(wanted.size(), false);
+        for (int found = 0; begin < wanted.size() && found < FS_CHAIN_MAX_OUTPUTS; ++begin)
+            if (wanted[begin]) some[begin] = ++found > 0;
+        auto made = chain::gradientOf(program, last, some);
+        if (auto* refused = std::get_if<std::string>(&made)) return std::move(*refused);
+        all.push_back(std::get<chain::Gradient>(std::move(made)));
+    }
+    return all;
+}
+
+/// Made once: they depend on the text, on which inputs want one and on the lengths of rows.
+std::shared_ptr<const Gradients> gradientsOf(const std::string& text, at::TensorList inputs,
+                                             const std::vector<bool>& wanted) {
+    constexpr size_t most = 4096;
+    static std::mutex mutex;
+    static auto& known = *new std::unordered_map<std::string, std::shared_ptr<const Gradients>>;
+    const std::vector<int64_t> last = lastSizes(inputs);
+    std::string key = text;
+    for (size_t i = 0; i < wanted.size(); ++i) key += (wanted[i] ? '+' : '-') + std::to_string(last[i]);
+    const Chain chain = chainOf(text);
+    std::lock_guard lock(mutex);
+    if (const auto found = known.find(key); found != known.end()) return found->second;
+    if (known.size() >= most) known.clear();
+    return known[key] = std::make_shared<const Gradients>(makeGradients(chain->program, last, wanted));
 }
 
 struct PointwiseChain : torch::autograd::Function<PointwiseChain> {
     static variable_list forward(AutogradContext* context, at::TensorList inputs, const std::string& text, bool fast) {
+        std::vector<bool> wanted;
+        for (const Tensor& t : inputs) wanted.push_back(t.requires_grad());
         const at::AutoDispatchBelowADInplaceOrView guard;
-        context->save_for_backward(inputs.vec());
+        context->save_for_backward(neededOf(inputs, text, wanted));
         context->saved_data["text"] = text;
         context->saved_data["fast"] = fast;
         Tensors outputs = callChain(inputs, text, fast);
@@ -205,39 +239,47 @@ struct PointwiseChain : torch::autograd::Function<PointwiseChain> {
         return outputs;
     }
 
+    /// The inputs, those that the backward does not read as one element that stands for the shape: a sum's terms need
+    /// not live until then.
+    static Tensors neededOf(at::TensorList inputs, const std::string& text, const std::vector<bool>& wanted) {
+        const auto made = gradientsOf(text, inputs, wanted);
+        const auto* gradients = std::get_if<std::vector<chain::Gradient>>(made.get());
+        Tensors saved = inputs.vec();
+        if (gradients == nullptr) return saved; // whoever asks for one is told
+        std::vector<bool> read(inputs.size(), false);
+        for (const chain::Gradient& g : *gradients)
+            for (const int i : g.from)
+                if (size_t(i) < read.size()) read[size_t(i)] = true;
+        for (size_t i = 0; i < saved.size(); ++i)
+            if (!read[i])
+                saved[i] = at::empty({1}, saved[i].options().requires_grad(false)).expand_symint(saved[i].sym_sizes());
+        return saved;
+    }
+
     static variable_list backward(AutogradContext* context, const variable_list& gradients) {
         Tensors inputs = context->get_saved_variables();
         const size_t count = inputs.size();
-        const Chain chain = chainOf(context->saved_data["text"].toStringRef());
+        const std::string& text = context->saved_data["text"].toStringRef();
+        std::vector<bool> wanted;
+        for (size_t i = 0; i < count; ++i) wanted.push_back(context->needs_input_grad(i));
+        const auto made = gradientsOf(text, inputs, wanted);
+        if (const auto* refused = std::get_if<std::string>(made.get())) TORCH_CHECK(false, *refused);
+        const Chain chain = chainOf(text);
         for (size_t i = 0; i < gradients.size(); ++i)
             if (chain::isFloating(chain->program.nodes[size_t(chain->program.outputs[i])].dtype))
                 inputs.push_back(gradients[i]);
-        variable_list results(count + 2);        // the text and `fast` have none
-        for (size_t begin = 0; begin < count;) { // as many at once as a region has outputs
-            std::vector<bool> wanted(count, false);
-            for (int found = 0; begin < count && found < FS_CHAIN_MAX_OUTPUTS; ++begin)
-                if (context->needs_input_grad(begin)) wanted[begin] = ++found > 0;
-            addGradients(inputs, *chain, wanted, context->saved_data["fast"].toBool(), results);
-        }
-        return results;
-    }
-
-    /// inputs: of the region, and the gradients of its floating outputs.
-    static void addGradients(const Tensors& inputs, const FsChain& chain, const std::vector<bool>& wanted, bool fast,
-                             variable_list& results) {
-        const chain::Gradient gradient =
-            gradientFor(at::TensorList(inputs).slice(0, wanted.size()), chain.program, wanted);
-        if (!gradient.of.empty()) {
-            Tensors used;
+        variable_list results(count + 2); // the text and `fast` have none
+        for (const chain::Gradient& gradient : std::get<std::vector<chain::Gradient>>(*made)) {
+            Tensors used, found;
             for (const int i : gradient.from) used.push_back(inputs[size_t(i)]);
-            const Tensors found = callChain(used, gradient.text, fast);
-            for (size_t k = 0; k < found.size(); ++k) {
-                const size_t i = size_t(gradient.of[k]);
-                results[i] = shapedAs(inputs[i], found[k]);
-            }
+            if (!gradient.text.empty()) found = callChain(used, gradient.text, context->saved_data["fast"].toBool());
+            for (const auto [input, value] : gradient.of)
+                results[size_t(input)] =
+                    shapedAs(inputs[size_t(input)], value < 0 ? inputs[size_t(-1 - value)] : found[size_t(value)]);
         }
-        for (size_t i = 0; i < wanted.size(); ++i)
+        for (size_t i = 0; i < count; ++i)
             if (wanted[i] && !results[i].defined()) results[i] = at::zeros_like(inputs[i]);
+        return results;
     }
 };
 
@@ -285,19 +327,23 @@ Tensor binary(at::TensorList inputs, const std::string& text, int64_t capability
     return at::from_blob(code.data(), {int64_t(size)}, at::kByte).clone();
 }
 
-/// The backward's region for all floating inputs, what it takes, and whose gradients it gives.
-std::tuple<std::string, std::vector<int64_t>, std::vector<int64_t>> backwardText(at::TensorList inputs,
-                                                                                 const std::string& text) {
+/// The backward's region for all floating inputs, what it takes, whose gradients there are, and what each of them is.
+std::tuple<std::string, std::vector<int64_t>, std::vector<int64_t>, std::vector<int64_t>>
+backwardText(at::TensorList inputs, const std::string& text) {
     const Chain chain = chainOf(text);
     checkInputs(*chain, inputs);
     std::vector<bool> wanted;
     for (const Tensor& t : inputs) wanted.push_back(t.is_floating_point());
-    const chain::Gradient g = gradientFor(inputs, chain->program, wanted);
-    return {g.text, {g.from.begin(), g.from.end()}, {g.of.begin(), g.of.end()}};
+    const auto made = chain::gradientOf(chain->program, lastSizes(inputs), wanted);
+    if (const auto* refused = std::get_if<std::string>(&made)) TORCH_CHECK(false, *refused);
+    const auto& g = std::get<chain::Gradient>(made);
+    std::vector<int64_t> of, value;
+    for (const auto& one : g.of) of.push_back(one.input), value.push_back(one.value);
+    return {g.text, {g.from.begin(), g.from.end()}, of, value};
 }
 
 TORCH_LIBRARY_FRAGMENT(fusescope, m) {
-    m.def("pointwise_chain_gradient(Tensor[] inputs, str program) -> (str, int[], int[])", backwardText);
+    m.def("pointwise_chain_gradient(Tensor[] inputs, str program) -> (str, int[], int[], int[])", backwardText);
     m.def("pointwise_chain(Tensor[] inputs, str program, bool fast=False) -> Tensor[]");
     m.def("pointwise_chain_source(Tensor[] inputs, str program, bool fast=False) -> str", source);
     m.def("pointwise_chain_binary(Tensor[] inputs, str program, int compute_capability, bool fast=False) -> Tensor",

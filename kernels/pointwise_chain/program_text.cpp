@@ -43,12 +43,15 @@ template <class T> bool numberOf(Text word, T& value) {
     return error == std::errc() && end == word.data() + word.size();
 }
 
+/// Whether an int64 holds it exactly, and no neighbour rounds to it.
+bool isWhole(double value) { return std::abs(value) < 0x1p53 && value == std::trunc(value); }
+
 std::optional<Constant> constantOf(Text word) {
     if (word == "true" || word == "false") return Constant{double(word == "true"), word == "true", true};
     if (int64_t integer; numberOf(word, integer)) return Constant{double(integer), integer, true};
     Constant c;
     if (!numberOf(word, c.value)) return std::nullopt;
-    c.integral = std::abs(c.value) < 0x1p53 && c.value == std::trunc(c.value);
+    c.integral = isWhole(c.value);
     if (c.integral) c.integer = int64_t(c.value);
     return c;
 }
@@ -206,9 +209,12 @@ private:
                     return refuse("%%%zu: %s.%s of %s: a cast is needed", n, name, nameOf(node.dtype), nameOf(d));
             } else if (!o.absent && !isFloating(node.compute) && !o.constant.integral && !condition) {
                 return refuse("%%%zu: %s of integers and %g: a cast is needed", n, name, o.constant.value);
+            } else if (!o.absent && node.compute == FS_CHAIN_I32 && int32_t(o.constant.integer) != o.constant.integer) {
+                return refuse("%%%zu: %s of i32 and %lld, which i32 cannot hold", n, name,
+                              static_cast<long long>(o.constant.integer));
             }
         }
-        if (!isFloating(node.dtype) && node.alpha != std::trunc(node.alpha))
+        if (!isFloating(node.dtype) && !isWhole(node.alpha))
             return refuse("%%%zu: alpha %g for integers", n, node.alpha);
     }
 

@@ -2,6 +2,7 @@
 // Turns a call into as few matrix products as its tensors allow.
 #include "kernels/common/checks.h"
 #include "kernels/common/error.h"
+#include "kernels/common/guarded.h"
 #include "kernels/common/matmul.h"
 #include "kernels/qkv_projection/qkv_projection.h"
 
@@ -89,7 +90,6 @@ FsStatus planCall(const FsQkvProjectionBackward& c, Plan& plan) {
     FsStatus s = checkParts(c.parts, c.features, c.in_features, c.dtype, total);
     const bool wantsInput = c.dx.data != nullptr;
     bool wantsWeight = false;
-    int64_t rows = s == FS_OK ? rowCount(c.dy[0]) : 0;
     for (int32_t p = 0; p < c.parts && s == FS_OK; ++p) {
         s = strideOf(c.dy[p], "dy", c.features[p], false, dyStride[p]);
         if (s == FS_OK) s = checkSameRows(c.dy[0], "dy", c.dy[p], "dy of another part");
@@ -107,6 +107,7 @@ FsStatus planCall(const FsQkvProjectionBackward& c, Plan& plan) {
     }
     if (s != FS_OK) return s;
 
+    const int64_t rows = rowCount(c.dy[0]);
     Matmul common{};
     common.columns = c.in_features;
     common.input = common.output = c.dtype;
@@ -204,19 +205,19 @@ template <class Call> FsStatus run(const Call* call, void* workspace, size_t byt
 } // namespace
 
 FsStatus fusescope_qkv_projection_forward_workspace(const FsQkvProjectionForward* call, size_t* bytes) {
-    return tellWorkspace(call, bytes);
+    return guarded("projection", [&] { return tellWorkspace(call, bytes); });
 }
 
 FsStatus fusescope_qkv_projection_forward(const FsQkvProjectionForward* call, void* workspace, size_t workspace_bytes,
                                           cudaStream_t stream) {
-    return run(call, workspace, workspace_bytes, stream);
+    return guarded("projection", [&] { return run(call, workspace, workspace_bytes, stream); });
 }
 
 FsStatus fusescope_qkv_projection_backward_workspace(const FsQkvProjectionBackward* call, size_t* bytes) {
-    return tellWorkspace(call, bytes);
+    return guarded("projection", [&] { return tellWorkspace(call, bytes); });
 }
 
 FsStatus fusescope_qkv_projection_backward(const FsQkvProjectionBackward* call, void* workspace, size_t workspace_bytes,
                                            cudaStream_t stream) {
-    return run(call, workspace, workspace_bytes, stream);
+    return guarded("projection", [&] { return run(call, workspace, workspace_bytes, stream); });
 }

@@ -20,8 +20,11 @@ void checkNorm(const char* op, const at::Tensor& x, const at::Tensor& weight);
 /// any device; CUDA has its own below.
 std::tuple<at::Tensor, at::Tensor> normOutputs(const at::Tensor& x, const at::Tensor& weight);
 
-/// Empty: the gradients of x and weight.
-std::tuple<at::Tensor, at::Tensor> normGradients(const at::Tensor& x, const at::Tensor& weight);
+/// Empty: the gradients of x and weight; the latter without elements where it is not wanted (a frozen weight).
+std::tuple<at::Tensor, at::Tensor> normGradients(const at::Tensor& x, const at::Tensor& weight, bool weightGradient);
+inline at::Tensor emptyWeightGradientCuda(const at::Tensor& weight, bool wanted) {
+    return wanted ? emptyCudaContiguous(weight) : emptyCuda({0}, weight.scalar_type());
+}
 
 inline at::Tensor emptyRstdCuda(const at::Tensor& x) {
     return emptyCuda(x.sizes().slice(0, size_t(x.dim() - 1)), at::kFloat);

@@ -46,16 +46,17 @@ Tensor inferenceCuda(const Tensor& x, const Tensor& weight, double eps, bool fas
     return runForward(x, weight, eps, fast, nullptr);
 }
 
-Pair backwardCuda(const Tensor& dy, const Tensor& x, const Tensor& weight, const Tensor& rstd, double, bool fast) {
+Pair backwardCuda(const Tensor& dy, const Tensor& x, const Tensor& weight, const Tensor& rstd, double, bool fast,
+                  bool weightGradient) {
     const c10::cuda::CUDAGuard guard(x.device());
-    const Tensor dx = emptyCudaContiguous(x), dweight = emptyCudaContiguous(weight);
+    const Tensor dx = emptyCudaContiguous(x), dweight = emptyWeightGradientCuda(weight, weightGradient);
     const RowTensor rows(x), rowsDy(inType(dy, promotedType(x, weight)));
     const Tensor w = weight.contiguous(), r = rstd.contiguous();
     auto call = normCall<FsRmsNormBackward>(x, "x", w, r, fast);
     call.dy = rowsDy.rows;
     call.x = rows.rows;
     call.dx = *rowsOf(dx);
-    call.dweight = dweight.data_ptr();
+    call.dweight = weightGradient ? dweight.data_ptr() : nullptr;
     callWithWorkspace(call, fusescope_rms_norm_backward_workspace, fusescope_rms_norm_backward, x);
     return {dx, dweight};
 }
@@ -69,19 +70,21 @@ Pair forwardCpu(const Tensor& x, const Tensor& weight, double eps, bool) {
     return {y.copy_(y64), rstd.copy_(rstd64)};
 }
 
-Pair backwardCpu(const Tensor& dy, const Tensor& x, const Tensor& weight, const Tensor& rstd, double eps, bool) {
-    auto [dx, dweight] = normGradients(x, weight);
+Pair backwardCpu(const Tensor& dy, const Tensor& x, const Tensor& weight, const Tensor& rstd, double eps, bool,
+                 bool weightGradient) {
+    auto [dx, dweight] = normGradients(x, weight, weightGradient);
     const Tensor dy64 = asDouble(dy), x64 = asDouble(x), w64 = asDouble(weight);
     const Tensor dx64 = at::empty_like(x64), dw64 = at::empty_like(w64);
     reference::rmsNormBackward(dy64.data_ptr<double>(), x64.data_ptr<double>(), w64.data_ptr<double>(), eps,
                                rstd.numel(), x.size(-1), dx64.data_ptr<double>(), dw64.data_ptr<double>());
-    return {dx.copy_(dx64), dweight.copy_(dw64)};
+    return {dx.copy_(dx64), weightGradient ? dweight.copy_(dw64) : dweight};
 }
 
 Pair forwardMeta(const Tensor& x, const Tensor& weight, double, bool) { return outputsOfForward(x, weight); }
 
-Pair backwardMeta(const Tensor&, const Tensor& x, const Tensor& weight, const Tensor&, double, bool) {
-    return normGradients(x, weight);
+Pair backwardMeta(const Tensor&, const Tensor& x, const Tensor& weight, const Tensor&, double, bool,
+                  bool weightGradient) {
+    return normGradients(x, weight, weightGradient);
 }
 
 Pair callForward(const Tensor& x, const Tensor& weight, double eps, bool fast) {
@@ -89,9 +92,10 @@ Pair callForward(const Tensor& x, const Tensor& weight, double eps, bool fast) {
     return op.call(x, weight, eps, fast);
 }
 
-Pair callBackward(const Tensor& dy, const Tensor& x, const Tensor& weight, const Tensor& rstd, double eps, bool fast) {
+Pair callBackward(const Tensor& dy, const Tensor& x, const Tensor& weight, const Tensor& rstd, double eps, bool fast,
+                  bool weightGradient) {
     static const auto op = operatorOf<decltype(backwardMeta)>("fusescope::rms_norm_backward");
-    return op.call(dy, x, weight, rstd, eps, fast);
+    return op.call(dy, x, weight, rstd, eps, fast, weightGradient);
 }
 
 /// Below autograd, for devices without an implementation of their own.
@@ -113,9 +117,11 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
     static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                    const torch::autograd::variable_list& gradients) {
         const auto saved = context->get_saved_variables();
-        auto [dx, dweight] = callBackward(gradients[0], saved[0], saved[1], saved[2],
-                                          context->saved_data["eps"].toDouble(), context->saved_data["fast"].toBool());
-        return {dx, dweight, {}, {}};
+        const bool weightGradient = context->needs_input_grad(1);
+        auto [dx, dweight] =
+            callBackward(gradients[0], saved[0], saved[1], saved[2], context->saved_data["eps"].toDouble(),
+                         context->saved_data["fast"].toBool(), weightGradient);
+        return {dx, weightGradient ? dweight : Tensor(), {}, {}};
     }
 };
 
@@ -129,8 +135,8 @@ Tensor withGradient(const Tensor& x, const Tensor& weight, double eps, bool fast
 TORCH_LIBRARY_FRAGMENT(fusescope, m) {
     m.def("rms_norm(Tensor x, Tensor weight, float eps=1e-6, bool fast=False) -> Tensor");
     m.def("rms_norm_forward(Tensor x, Tensor weight, float eps, bool fast) -> (Tensor y, Tensor rstd)");
-    m.def("rms_norm_backward(Tensor dy, Tensor x, Tensor weight, Tensor rstd, float eps, bool fast)"
-          " -> (Tensor dx, Tensor dweight)");
+    m.def("rms_norm_backward(Tensor dy, Tensor x, Tensor weight, Tensor rstd, float eps, bool fast,"
+          " bool weight_gradient=True) -> (Tensor dx, Tensor dweight)");
 }
 TORCH_LIBRARY_IMPL(fusescope, CompositeExplicitAutograd, m) { m.impl("rms_norm", withoutGradient); }
 TORCH_LIBRARY_IMPL(fusescope, Autograd, m) { m.impl("rms_norm", withGradient); }

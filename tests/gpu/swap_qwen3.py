@@ -73,7 +73,7 @@ def _attend(module, q, k, v, mask, scaling, **_):
 def _attention(fusions, fast):
     ops = torch.ops.fusescope
 
-    def forward(self, hidden_states, position_embeddings, attention_mask=None, past_key_values=None, **kwargs):
+    def forward(self, hidden_states, position_embeddings, attention_mask=None, past_key_values=None, cache=None, **kwargs):
         shape = (*hidden_states.shape[:-1], -1, self.head_dim)
         layers = self.q_proj, self.k_proj, self.v_proj
         if "qkv_projection" in fusions:
@@ -90,8 +90,9 @@ def _attention(fusions, fast):
         else:
             q, k = self.q_norm(q).transpose(1, 2), self.k_norm(k).transpose(1, 2)
             q, k = ops.rope(q, k, cos, sin, 1, fast) if "rope" in fusions else qwen3.apply_rotary_pos_emb(q, k, cos, sin)
-        if past_key_values is not None:
-            k, v = past_key_values.update(k, v, self.layer_idx)
+        cache = past_key_values if cache is None else cache  # one thing; its name is the transformers version's
+        if cache is not None:
+            k, v = cache.update(k, v, self.layer_idx)
         attend = _attend if "attention" in fusions else qwen3.ALL_ATTENTION_FUNCTIONS.get_interface(
             self.config._attn_implementation, qwen3.eager_attention_forward)
         out, weights = attend(self, q, k, v, attention_mask, dropout=0.0, scaling=self.scaling,
@@ -102,10 +103,13 @@ def _attention(fusions, fast):
 
 
 def _layers_with_residual(fast):
-    """The decoder with every residual addition taken into the norm after it, across the borders of layers."""
+    """The decoder with every residual addition taken into the norm after it, across the borders of layers. For training:
+    it keeps no keys and values for the tokens that follow."""
     ops = torch.ops.fusescope
 
     def forward(self, input_ids=None, attention_mask=None, position_ids=None, inputs_embeds=None, **kwargs):
+        if kwargs.get("past_key_values") is not None or kwargs.get("cache") is not None:
+            raise ValueError("add_rms_norm: expected no cache of keys and values (use_cache=False)")
         x = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
         if position_ids is None:
             position_ids = torch.arange(x.shape[1], device=x.device)[None]
@@ -132,10 +136,13 @@ def _layers_with_residual(fast):
 def _causal_lm(mode):
     ops = torch.ops.fusescope
 
-    def forward(self, input_ids=None, labels=None, **kwargs):
+    def forward(self, input_ids=None, labels=None, num_items_in_batch=None, **kwargs):
+        if labels is None:
+            raise ValueError("linear_cross_entropy: expected labels: the loss is all that is computed")
         x = self.model(input_ids=input_ids, **kwargs).last_hidden_state
         labels = F.pad(labels, (0, 1), value=-100)[..., 1:].reshape(-1)
-        loss = ops.linear_cross_entropy(x.reshape(-1, x.shape[-1]), self.lm_head.weight, labels, mode=mode)
+        loss = ops.linear_cross_entropy(x.reshape(-1, x.shape[-1]), self.lm_head.weight, labels, num_items_in_batch,
+                                        mode=mode)
         return qwen3.CausalLMOutputWithPast(loss=loss)
 
     return forward

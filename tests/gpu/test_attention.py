@@ -651,3 +651,22 @@ def test_operator_contract(device):
     torch.library.opcheck(ops.attention.default, (q, k, v, mask.requires_grad_()))
     if device == "cpu":
         torch.library.opcheck(ops.attention_reference.default, (q, k, v, mask, False, 0.125))
+
+
+class Dropped(torch.autograd.Function):
+    """Gives no gradient, not zeros."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return None
+
+
+def test_hopper_without_a_gradient_of_its_output_calls_no_backward():
+    q, k, v = (torch.empty(1, 2, 4, 128, device="meta", dtype=torch.bfloat16, requires_grad=True) for _ in range(3))
+    out, _ = torch.ops.fusescope.attention_hopper(q, k, v, True, 0.1, False)
+    Dropped.apply(out).sum().backward()
+    assert q.grad is None and k.grad is None and v.grad is None

@@ -88,6 +88,11 @@ def test_refuses_what_does_not_fit(device):
         chain([x, torch.randn(8, device=device)], region("%2 = exp.f32 %1\n%3 = add.f32 %0 %2\noutput %2\noutput %3", 2, "f32"))
     with pytest.raises(RuntimeError, match="at most 8"):
         chain([x.view(1, 1, 1, 1, 1, 1, 1, 3, 8)], region("%1 = exp.f32 %0", 1, "f32"))
+    for alpha in ("1e30", "-9223372036854775808", "inf", "nan", "0.5"):
+        with pytest.raises(RuntimeError, match="alpha .* for integers"):
+            chain([x.long()], region(f"%1 = add.i64 %0 %0 alpha={alpha}", 1, "i64"))
+    with pytest.raises(RuntimeError, match="lt of i32 and 3000000000, which i32 cannot hold"):
+        chain([x.int()], region("%1 = lt.bool %0 3000000000", 1, "i32"))
 
 
 # On a GPU: the bits of eager PyTorch.

@@ -71,6 +71,39 @@ def test_cache_on_disk(tmp_path, monkeypatch):
     assert file.stat().st_mode & 0o077 == 0
 
 
+def test_cache_takes_code_from_nobody_else(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    x, text = torch.randn(8, 64), region("%1 = mul.f32 %0 0.1234", 1, "f32")
+    first = ops.pointwise_chain_binary([x], text, 90)
+    file, = (tmp_path / "fusescope/kernels").iterdir()
+    whole = file.read_bytes()
+
+    def found():
+        assert torch.equal(ops.pointwise_chain_binary([x], text, 90), first)
+        return file.stat(follow_symlinks=False).st_ino
+
+    kept = found()
+    file.chmod(0o620)
+    written = found()  # a file that others may write is replaced
+    assert written != kept and file.read_bytes() == whole and found() == written
+    elsewhere = tmp_path / "elsewhere"
+    file.rename(elsewhere)
+    file.symlink_to(elsewhere)
+    found()
+    assert not file.is_symlink() and file.read_bytes() == whole
+    file.unlink()
+    os.mkfifo(file)  # nobody will write into it
+    found()
+    assert file.read_bytes() == whole
+
+
+def test_cache_tells_how_the_compiler_was_asked(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    ops.pointwise_chain_binary([torch.randn(8)], region("%1 = mul.f32 %0 0.5678", 1, "f32"), 90)
+    file, = (tmp_path / "fusescope/kernels").iterdir()
+    assert b"\nNVRTC 1" in file.read_bytes() and b" --gpu-architecture=sm_90 --std=c++17\n" in file.read_bytes()
+
+
 def test_cache_that_cannot_be_written(tmp_path, monkeypatch):
     (tmp_path / "fusescope").write_text("a file where the folder should be")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -157,6 +190,18 @@ def test_refuses_outputs_that_cannot_be():
             call_c("fusescope_pointwise_chain_prepare", [x], [output], text)
 
 
+def test_the_stride_of_a_single_one_may_be_anything():
+    x = torch.randn(4).as_strided((1, 4), (1 << 60, 1))
+    size = ctypes.c_size_t()
+    source = "fusescope_pointwise_chain_source"
+    call_c(source, [x], [torch.empty(1, 4)], region("%1 = exp.f32 %0", 1, "f32"), last=(None, 0, ctypes.byref(size)))
+    assert size.value > 1000
+    expanded = torch.empty(0).as_strided((2, 0), (1 << 60, 1))
+    with pytest.raises(RuntimeError, match="stride 1152921504606846976 cannot be"):
+        call_c(source, [expanded], [torch.empty(2, 0)], region("%1 = exp.f32 %0", 1, "f32"),
+               last=(None, 0, ctypes.byref(size)))
+
+
 @pytest.mark.gpu
 def test_outputs_with_strides_and_in_place():
     x, y, weight = half(6, 5, 64), half(6, 5, 64), half(64)
@@ -241,5 +286,35 @@ def test_cache_serves_the_next_process(tmp_path):
     run()
     assert file.stat().st_ino == inode
     file.write_bytes(whole[:len(whole) // 2])
+    run()
+    assert file.read_bytes() == whole
+
+
+def checksum(data, start=0xcbf29ce484222325):
+    for byte in data:
+        start = (start ^ byte) * 0x100000001b3 & 0xffffffffffffffff
+    return start
+
+
+BLAMED = CHILD + """
+y = torch.ops.fusescope.rms_norm(x, torch.ones(64, device="cuda").bfloat16())
+assert torch.isfinite(y).all()
+"""
+
+
+@pytest.mark.gpu
+def test_code_that_the_driver_refuses_is_compiled_again_and_nobody_blamed(tmp_path):
+    def run():
+        subprocess.run([sys.executable, "-c", BLAMED, LIBRARY], check=True, env=dict(os.environ, XDG_CACHE_HOME=str(tmp_path)))
+
+    run()
+    file, = (tmp_path / "fusescope/kernels").iterdir()
+    whole = file.read_bytes()
+    header, rest = whole.split(b"\n", 1)
+    words = header.split()
+    key, code = rest[:int(words[3])], bytes(int(words[4]))  # code of zeros, with a header that fits
+    assert checksum(rest) == int(words[5], 16)
+    words[5] = b"%x" % checksum(key + code)
+    file.write_bytes(b" ".join(words) + b"\n" + key + code)
     run()
     assert file.read_bytes() == whole

@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """pointwise_chain's backward, a region made from the region, beside autograd through the same in eager PyTorch."""
+import os
+import shutil
+import subprocess
+import sys
+
 import pytest
 import torch
 from checking import assert_close
+from conftest import LIBRARY
 from regions import GEGLU, LAYER_NORM, RMS_NORM, SOFTMAX, SWIGLU, geglu, layer_norm, operators, region, rms_norm, softmax
 from torch.testing._internal.optests import opcheck
 
@@ -85,6 +91,43 @@ def test_only_what_is_wanted(device):
     assert not chain([x.detach(), weight], region(RMS_NORM, 2, "f32"))[0].requires_grad
 
 
+def test_keeps_what_its_backward_reads(device):
+    # Of x * w + y: both factors, and nothing of y.
+    x, w, y = leaves([(64, 256)] * 3, torch.float32, device)
+    kept = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t) or t, lambda t: t):
+        out = chain([x, w, y], region("%3 = mul.{t} %0 %1\n%4 = add.{t} %3 %2", 3, "f32"))[0]
+    assert sorted(t.untyped_storage().nbytes() for t in kept) == [4, 4 * 64 * 256, 4 * 64 * 256]
+    assert all(t.shape == x.shape for t in kept)
+    for mine, theirs in zip(gradients([out], [x, w, y]), gradients([x * w + y], [x, w, y])):
+        torch.testing.assert_close(mine, theirs)
+    # Where nothing wants the second factor's gradient, the first is not read either.
+    kept.clear()
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t) or t, lambda t: t):
+        out = chain([x, w.detach(), y], region("%3 = mul.{t} %0 %1\n%4 = add.{t} %3 %2", 3, "f32"))[0]
+    assert sorted(t.untyped_storage().nbytes() for t in kept) == [4, 4, 4 * 64 * 256]
+    torch.testing.assert_close(torch.autograd.grad(out.sum(), x)[0], w.detach())
+
+
+def test_what_passes_through_is_not_copied(device):
+    # A residual sum: its backward computes nothing, as in eager.
+    for kind, dtype in ("f32", torch.float32), ("bf16", torch.bfloat16):
+        x, y = leaves([(4, 6), (6,)], dtype, device)
+        text = region("%2 = add.{t} %0 %1", 2, kind)
+        assert ops.pointwise_chain_gradient([x, y], text) == ("", [], [0, 1], [-3, -3])
+        given = torch.randn(4, 6, device=device).to(dtype)
+        dx, dy = torch.autograd.grad(chain([x, y], text)[0], [x, y], given)
+        assert dx.data_ptr() == given.data_ptr() and torch.equal(dx, given)
+        torch.testing.assert_close(dy, given.sum(0))
+    # The same computed gradient for two inputs is computed once.
+    a, b = leaves([(4, 6)] * 2, torch.float32, device)
+    text = region("%2 = add.{t} %0 %1\n%3 = sin.{t} %2", 2, "f32")
+    backward, _, of, value = ops.pointwise_chain_gradient([a, b], text)
+    assert backward.count("output") == 1 and (of, value) == ([0, 1], [0, 0])
+    for mine, theirs in zip(gradients(chain([a, b], text), [a, b]), gradients([(a + b).sin()], [a, b])):
+        torch.testing.assert_close(mine, theirs)
+
+
 def test_whole_numbers_have_none(device):
     x = torch.randn(3, 5, device=device).requires_grad_()
     of = torch.tensor([[0], [2], [4]], device=device)
@@ -124,6 +167,49 @@ def test_zero_and_nan_as_eager(name, eager, device):
     torch.testing.assert_close(mine, want, rtol=0, atol=0, equal_nan=True)
 
 
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_nan_passes_both_ways_as_in_eager(name, device):
+    x = torch.tensor([[1.0, torch.nan, 2.0, torch.nan, 3.0, 5.0]], device=device).requires_grad_()
+    y = torch.tensor([[2.0, 1.0, torch.nan, torch.nan, 3.0, 4.0]], device=device).requires_grad_()
+    mine = torch.autograd.grad(chain([x, y], region(f"%2 = {name}.f32 %0 %1", 2, "f32"))[0].sum(), (x, y))
+    want = torch.autograd.grad(getattr(torch, name)(x, y).sum(), (x, y))
+    assert torch.equal(mine[0], want[0]) and torch.equal(mine[1], want[1])
+
+
+@pytest.mark.parametrize("dtype,kind", [(torch.bfloat16, "bf16"), (torch.float16, "f16")])
+def test_a_bound_is_compared_as_it_was_rounded(dtype, kind, device):
+    # 0.1 as bf16 is more than 0.1, as fp16 it is less: elements that lie on the bound keep their gradients.
+    x = torch.tensor([[-0.3, -0.1, 0.05, 0.1, 0.2]], dtype=dtype, device=device).requires_grad_()
+    mine, = torch.autograd.grad(chain([x], region("%1 = clamp.{t} %0 -0.1 0.1", 1, kind))[0].sum(), x)
+    want, = torch.autograd.grad(x.clamp(-0.1, 0.1).sum(), x)
+    assert want.tolist() == [[0, 1, 1, 1, 0]] and torch.equal(mine, want)
+
+
+def test_minus_zero_stays_itself(device):
+    x = torch.tensor([[-0.0]], device=device).requires_grad_()
+    mine, = torch.autograd.grad(chain([x], region("%1 = add.f32 %0 -0.0\n%2 = pow.f32 %1 -2", 1, "f32"))[0].sum(), x)
+    assert mine.item() == torch.inf  # -2 / x^3
+
+
+COMMA = """
+import locale, sys, torch
+locale.setlocale(locale.LC_ALL, "de_DE.UTF-8")
+assert locale.localeconv()["decimal_point"] == ","
+torch.ops.load_library(sys.argv[1])
+x = torch.ones(1, 3, requires_grad=True)
+y, = torch.ops.fusescope.pointwise_chain([x], "%0 = input f32; %1 = add.f32 %0 0.25 alpha=0.5; %2 = gelu.f32 %1; output %2")
+y.sum().backward()
+"""
+
+
+def test_where_a_comma_is_the_decimal_point(tmp_path):
+    made = shutil.which("localedef") and subprocess.run(
+        ["localedef", "-i", "de_DE", "-f", "UTF-8", tmp_path / "de_DE.UTF-8"], capture_output=True).returncode == 0
+    if not made:
+        pytest.skip("localedef cannot make de_DE.UTF-8 here (package locales)")
+    subprocess.run([sys.executable, "-c", COMMA, LIBRARY], check=True, env=dict(os.environ, LOCPATH=str(tmp_path)))
+
+
 def test_a_bound_has_none(device):
     x, low = leaves([(3, 4), (3, 4)], torch.float32, device)
     out = chain([x, low], region("%2 = clamp.{t} %0 %1 none", 2, "f32"))[0]
@@ -147,7 +233,7 @@ def test_the_compiler_takes_it(name, kind):
     dtype = {"f32": torch.float32, "bf16": torch.bfloat16}[kind]
     x = leaves(shapes, dtype, "cpu")
     text = region(body, len(x), kind)
-    backward, used, of = ops.pointwise_chain_gradient(x, text)
+    backward, used, of, _ = ops.pointwise_chain_gradient(x, text)
     taken = (x + chain(x, text))
     assert sorted(of) == list(range(len(x)))
     assert ops.pointwise_chain_binary([taken[i].detach() for i in used], backward, 90).numel() > 0

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+import threading
+
 import pytest
 import torch
 from checking import assert_close, differing, layouts, poison
@@ -119,6 +121,34 @@ def test_many_streams():
 
 
 @pytest.mark.gpu
+def test_many_threads_with_rows_of_different_widths():
+    # Each width lets the one kernel have another amount of shared memory.
+    widths, failures, start = (2560, 4096, 6144, 8192), [], threading.Barrier(4)
+    made = []
+    for width in widths:
+        x, weight = torch.randn(600, width, device="cuda").bfloat16(), torch.rand(width, device="cuda").bfloat16()
+        y, rstd = ops.rms_norm_forward(x, weight, EPS, False)
+        made.append((y, x, weight, rstd, *ops.rms_norm_backward(y, x, weight, rstd, EPS, False)))
+    torch.cuda.synchronize()
+
+    def work(dy, x, weight, rstd, dx, dweight):
+        try:
+            start.wait()
+            with torch.cuda.stream(torch.cuda.Stream()):
+                for _ in range(200):
+                    again = ops.rms_norm_backward(dy, x, weight, rstd, EPS, False)
+                torch.cuda.current_stream().synchronize()
+            assert torch.equal(again[0], dx) and torch.equal(again[1], dweight)
+        except Exception as e:  # reported by the thread that joins
+            failures.append(e)
+
+    threads = [threading.Thread(target=work, args=m) for m in made]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert not failures, failures[0]
+
+
+@pytest.mark.gpu
 def test_more_than_two_to_the_31_elements():
     rows = (1 << 31) // 4096 + 3
     x = torch.randn(rows, 4096, device="cuda", dtype=torch.bfloat16)
@@ -130,12 +160,32 @@ def test_more_than_two_to_the_31_elements():
     assert_close(dx[tail], truth(x[tail], weight, y[tail])[1], factor=2)
 
 
+@pytest.mark.parametrize("rows", [3, 300])
+def test_a_frozen_weight(rows, device):
+    """As it is without a gradient of the weight, which nobody computes: the same bits."""
+    x, weight = torch.randn(rows, 96, device=device).bfloat16().requires_grad_(), torch.rand(96, device=device).bfloat16()
+    dy = torch.randn(rows, 96, device=device).bfloat16()
+    dx, = torch.autograd.grad(ops.rms_norm(x, weight), x, dy)
+    both = torch.autograd.grad(ops.rms_norm(x, weight.requires_grad_()), (x, weight), dy)
+    assert torch.equal(dx, both[0])
+    rstd = ops.rms_norm_forward(x.detach(), weight.detach(), EPS, False)[1]
+    assert ops.rms_norm_backward(dy, x.detach(), weight.detach(), rstd, EPS, False, False)[1].numel() == 0
+    y, total = ops.add_rms_norm(x, x.detach(), weight.detach())
+    dx, = torch.autograd.grad((y, total), x, (dy, dy))
+    both = torch.autograd.grad(ops.add_rms_norm(x, x.detach(), weight), (x, weight), (dy, dy))
+    assert torch.equal(dx, both[0])
+
+
 def test_refuses_what_does_not_fit(device):
     x = torch.randn(3, 8, device=device)
     with pytest.raises(RuntimeError, match="weight of shape"):
         ops.rms_norm(x, torch.ones(7, device=device))
     with pytest.raises(RuntimeError, match="at least one dimension"):
         ops.rms_norm(torch.tensor(1.0, device=device), torch.ones(1, device=device))
+    for x_type, w_type in ((torch.float16, torch.bfloat16), (torch.float32, torch.bfloat16)):
+        for where in device, "meta":
+            with pytest.raises(RuntimeError, match="or float, found"):
+                ops.rms_norm(torch.empty(3, 8, device=where, dtype=x_type), torch.empty(8, device=where, dtype=w_type))
 
 
 @pytest.mark.gpu

@@ -51,6 +51,35 @@ def test_an_optimizer_made_before_still_steps(device):
     assert loss_and_gradients(model, ids)[0] < loss
 
 
+@pytest.mark.parametrize("fusions", [("rms_norm", "swiglu"), ("qk_norm_rope", "attention"), ("rope", "qkv_projection")],
+                         ids=lambda f: f[0])
+def test_generates_the_same_tokens(device, fusions):
+    model = small_model(device).eval()
+    ids = torch.randint(0, 120, (1, 9), device=device)
+    generate = lambda: model.generate(ids, max_new_tokens=6, do_sample=False, use_cache=True, pad_token_id=0)
+    want = generate()
+    swap_qwen3.swap(model, fusions)
+    assert torch.equal(generate(), want)
+
+
+def test_residual_norms_refuse_a_cache(device):
+    model = swap_qwen3.swap(small_model(device).eval(), ("add_rms_norm",))
+    with pytest.raises(ValueError, match="add_rms_norm: expected no cache"):
+        model.generate(torch.randint(0, 120, (1, 9), device=device), max_new_tokens=6, use_cache=True, pad_token_id=0)
+
+
+def test_the_loss_of_a_batch_in_parts(device):
+    """As transformers' Trainer asks for it: divided by the number of labels in all parts."""
+    model, ids = small_model(device), torch.randint(0, 120, (2, 9), device=device)
+    with torch.no_grad():
+        want = model(input_ids=ids, labels=ids, num_items_in_batch=50).loss
+        swap_qwen3.swap(model, ("linear_cross_entropy",))
+        for items in (50, torch.tensor(50, device=device)):
+            torch.testing.assert_close(model(input_ids=ids, labels=ids, num_items_in_batch=items).loss, want)
+        with pytest.raises(ValueError, match="expected labels"):
+            model(input_ids=ids)
+
+
 def test_refuses_an_unknown_fusion():
     with pytest.raises(ValueError, match="expected some of"):
         swap_qwen3.swap(torch.nn.Module(), ("rms_norm", "norms"))

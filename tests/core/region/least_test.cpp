@@ -56,11 +56,39 @@ private:
     ModelGraph graph;
 };
 
-TEST(LeastBackward, ASumReadsNothingButTheGradient) {
+TEST(LeastBackward, ThroughASumTheGradientPasses) {
     Chain c;
     (void)c.op("add", "add.Tensor", {c.trained("x"), c.trained("y")});
-    const OpCost cost = c.backward();
+    EXPECT_EQ(c.backward().bytes(), 0);
+
+    Chain row; // but for what was broadcast: there it is summed up
+    (void)row.op("add", "add.Tensor", {row.trained("x"), row.trained("b", {8})});
+    const OpCost summed = row.backward();
+    EXPECT_EQ(summed.bytes_read, kAll);
+    EXPECT_EQ(summed.bytes_written, kRow);
+
+    Chain less; // and for what was taken away: there it changes its sign
+    (void)less.op("sub", "sub.Tensor", {less.trained("x"), less.trained("y")});
+    const OpCost cost = less.backward();
     EXPECT_EQ(cost.bytes_read, kAll);
+    EXPECT_EQ(cost.bytes_written, kAll);
+}
+
+TEST(LeastBackward, OnlyGradientsThatSomethingComesOfAreRead) {
+    Chain c; // x + y leaves as it is, and so does silu(z)
+    (void)c.op("add", "add.Tensor", {c.trained("x"), c.trained("y")});
+    (void)c.op("silu", "silu.default", {c.trained("z")});
+    const OpCost cost = c.backward();
+    EXPECT_EQ(cost.bytes_read, 2 * kAll) << "z and its result's gradient";
+    EXPECT_EQ(cost.bytes_written, kAll);
+}
+
+TEST(LeastBackward, ATermThatIsUsedTwiceSumsItsGradients) {
+    Chain c;
+    const ValueId x = c.trained("x");
+    (void)c.op("mul", "mul.Tensor", {c.op("add", "add.Tensor", {x, c.trained("y")}), x});
+    const OpCost cost = c.backward();
+    EXPECT_EQ(cost.bytes_read, 3 * kAll) << "x, y and the result's gradient";
     EXPECT_EQ(cost.bytes_written, 2 * kAll);
 }
 
