@@ -140,7 +140,9 @@ private Q_SLOTS:
         session().setMeasured(std::move(wide));
         QVERIFY(applyMeasured(analysis(), analysis().findings[row_], session().measured()).saving_ns.expected > 0);
         QCOMPARE(pixelsOnCard(ColourRole::Good), 0);
-        QVERIFY2(detail().contains(QLatin1String("no clear gain")), qPrintable(detail()));
+        const QString spoken = list()->currentIndex().data(Qt::AccessibleTextRole).toString();
+        for (const QString& words : {detail(), findings()->copyText(), spoken})
+            QVERIFY2(words.contains(QLatin1String("no clear gain")), qPrintable(words));
     }
 
     void theCpuSaysSoAndOverridesNothing() {

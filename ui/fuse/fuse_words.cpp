@@ -291,7 +291,7 @@ QString measuredHtml(const MeasuredFinding& f, Theme theme) {
 QStringList measuredMarkdown(const MeasuredFinding& f) {
     QStringList lines;
     const QString sum = measuredSavingText(f);
-    if (!sum.isEmpty()) lines << sum;
+    if (!sum.isEmpty()) lines << sum + (f.speed == SpeedVerdict::NotFaster ? tr(", no clear gain") : QString());
     for (const MeasuredClass* c : measuredClasses(f)) {
         const MeasuredResult& m = *c->result;
         lines << whenText(m) + (m.shape.empty() ? QString() : QStringLiteral(" · ") + text(m.shape));

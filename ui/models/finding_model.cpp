@@ -97,7 +97,8 @@ QVariant FindingModel::data(const QModelIndex& index, int role) const {
         QString words =
             tr("%1, %2, %3 %4, %5").arg(titleOf(*f), verdictText(f->verdict), savingText(*f), range, kernelsText(*f));
         if (const MeasuredFinding* m = measured(index.row()))
-            words += tr(", measured: %1 %2").arg(measuredSavingText(*m), measuredLine(*m));
+            words += tr(", measured: %1 %2").arg(measuredSavingText(*m), measuredLine(*m)) +
+                     (m->speed == SpeedVerdict::NotFaster ? tr(", no clear gain") : QString());
         return words;
     }
     case Qt::ToolTipRole: return f->reasons.empty() ? QString() : plainTip(text(f->reasons.front()));

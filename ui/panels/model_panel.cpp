@@ -201,10 +201,11 @@ void ModelPanel::Impl::build() {
     header->setSectionResizeMode(ModuleTreeModel::ModuleColumn, QHeaderView::Stretch);
     header->setSectionsMovable(false);
     header->setContextMenuPolicy(Qt::CustomContextMenu);
-    QObject::connect(header, &QHeaderView::sectionResized, panel, [this](int column, int before, int now) {
+    // Of the tree alone: the panel's end resizes its columns, too.
+    QObject::connect(header, &QHeaderView::sectionResized, tree, [view = tree](int column, int before, int now) {
         // Hidden ones have none; names take what is left.
-        if (!tree->fitting && column != ModuleTreeModel::ModuleColumn && before > 0 && now > 0)
-            tree->widths_by_font = false;
+        if (!view->fitting && column != ModuleTreeModel::ModuleColumn && before > 0 && now > 0)
+            view->widths_by_font = false;
     });
     QObject::connect(header, &QHeaderView::customContextMenuRequested, panel, [this](QPoint at) { columnMenu(at); });
 
