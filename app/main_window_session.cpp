@@ -167,7 +167,9 @@ void MainWindow::openSession(const QString& path) {
                 std::vector<std::string> names;
                 for (const QString& file : opened->paths) names.push_back(QFile::encodeName(file).toStdString());
                 opening_ = opened->paths + QStringList{path};
-                loader_->start(std::move(names), {device.toStdString(), pending_session_->step.toStdString()}, nullptr);
+                AnalyzeOptions options{device.toStdString(), pending_session_->step.toStdString()};
+                options.step_may_lack = true; // a trace may be gone, or recorded anew
+                loader_->start(std::move(names), std::move(options), nullptr);
             },
             Qt::QueuedConnection);
     });

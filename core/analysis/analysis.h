@@ -81,6 +81,7 @@ struct AnalyzeOptions {
     std::string device;            // "" = from the trace
     std::string step = "last";     // number, "last" or "all"
     std::string calibrations = {}; // folder of calibrated devices (core/cost/calibration.h); "" = none is used
+    bool step_may_lack = false; // a step that is not there means the last, and file_errors says so; else it is an error
 };
 
 struct Analysis {

@@ -95,7 +95,12 @@ Result<std::shared_ptr<Analysis>> run(TracePtr trace, GraphPtr graph, const Anal
     FusionInput fusion;
     if (a.trace) {
         auto step = chooseStep(*a.trace, options.step);
-        if (!step) return step.error();
+        const bool lacks = !step;
+        if (lacks) {
+            if (!options.step_may_lack) return step.error();
+            a.file_errors.push_back(step.error());
+            step = chooseStep(*a.trace, "last");
+        }
         a.step = *step;
         a.all_steps = options.step == "all";
         progress.begin("linking kernels to operators and modules");
@@ -104,7 +109,7 @@ Result<std::shared_ptr<Analysis>> run(TracePtr trace, GraphPtr graph, const Anal
         progress.begin("computing costs");
         a.kernel_costs = costOfKernels(*a.trace, a.link);
         a.steps = stepStats(*a.trace);
-        if (isCut(*a.trace)) judgeCutSteps(a, a.step >= 0 && (options.step.empty() || options.step == "last"));
+        if (isCut(*a.trace)) judgeCutSteps(a, a.step >= 0 && (options.step.empty() || options.step == "last" || lacks));
         fillKernelTable(a);
         fillOpTable(a);
         a.index = std::make_shared<const SliceIndex>(*a.trace);
@@ -122,7 +127,11 @@ Result<std::shared_ptr<Analysis>> run(TracePtr trace, GraphPtr graph, const Anal
             fusion.time_factors = &a.time_factors;
         }
     } else {
-        if (!isAnyStep(options.step)) return noStep("those of a trace, and there is none", options.step, a.graph->path);
+        if (!isAnyStep(options.step)) {
+            Error error = noStep("those of a trace, and there is none", options.step, a.graph->path);
+            if (!options.step_may_lack) return error;
+            a.file_errors.push_back(std::move(error));
+        }
         a.link.modules = a.graph->modules;
         a.link.modules_from_graph = true;
     }
@@ -192,6 +201,7 @@ Result<AnalysisPtr> openAndAnalyze(const std::vector<std::string>& paths, const 
     auto analysed = run(std::move(trace), std::move(graph), options, progress);
     if (!analysed) return std::move(analysed).error();
     (*analysed)->files = std::move(used);
+    for (Error& error : (*analysed)->file_errors) errors.push_back(std::move(error));
     (*analysed)->file_errors = std::move(errors);
     return AnalysisPtr(std::move(*analysed));
 }

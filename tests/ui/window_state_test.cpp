@@ -80,6 +80,24 @@ private Q_SLOTS:
         QCOMPARE(device()->currentText(), gpu);
     }
 
+    void aSessionWithoutItsTraceShowsItsGraph() {
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("s.fusescope"));
+        SessionFile session;
+        session.inputs.append({sampleGraph(), sha256Of(sampleGraph())});
+        session.inputs.append({folder.filePath(QStringLiteral("moved.json.gz")), {}});
+        session.step = QStringLiteral("4");
+        QFile file(path);
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write(sessionJson(session));
+        file.close();
+        MainWindow window(false);
+        window.openSession(path);
+        QVERIFY(QTest::qWaitFor([&] { return window.settled(); }, kLoadMs));
+        QVERIFY(window.session().analysis() && window.session().analysis()->graph);
+        QCOMPARE(window.banner().sentences().size(), 2); // the trace, and the step that went with it
+    }
+
     void nothingIsWrittenForEver() {
         QSignalSpy ended(window_.get(), &MainWindow::exported);
         window_->saveSession(QStringLiteral("/nowhere/at/all/s.fusescope"));

@@ -231,6 +231,22 @@ TEST(SampleStep, StepIsChosenByNumber) {
     EXPECT_EQ(missing.error().expected, "a step among 3, 4 (or last, all)");
 }
 
+TEST(SampleStep, AStepThatMayLackMeansTheLast) {
+    AnalyzeOptions options{"", "7"};
+    options.step_may_lack = true;
+    const AnalysisPtr a = analysed({kSampleTrace}, options);
+    EXPECT_EQ(a->step, 1);
+    EXPECT_FALSE(a->all_steps);
+    ASSERT_EQ(a->file_errors.size(), 1U);
+    EXPECT_EQ(a->file_errors[0].expected, "a step among 3, 4 (or last, all)");
+    options.step = "3"; // is there
+    EXPECT_EQ(analysed({kSampleTrace}, options)->step, 0);
+    EXPECT_TRUE(analysed({kSampleTrace}, options)->file_errors.empty());
+    const AnalysisPtr graph = analysed({kSampleGraph}, options); // steps are a trace's
+    ASSERT_EQ(graph->file_errors.size(), 1U);
+    EXPECT_EQ(graph->file_errors[0].found, "'3'");
+}
+
 TEST(SampleStep, AnUnusableFileBesideAUsableOneIsReported) {
     const AnalysisPtr a = analysed({"/nowhere/graph.pt2", kSampleTrace});
     ASSERT_NE(a, nullptr);
