@@ -32,6 +32,8 @@ void listenToInterrupts() {
     sigaction(SIGINT, &action, nullptr); // without SA_RESTART: waiting ends at once
 }
 
+std::string deviceOf(const RunnerHello& hello) { return hello.gpus.empty() ? "the CPU" : hello.gpus.front().name; }
+
 } // namespace
 
 bool RunnerSession::interrupted() { return interrupts > 0; }
@@ -47,6 +49,11 @@ Status RunnerSession::start(double seconds) {
     auto client = RunnerClient::start(command->words, limits, interrupted);
     clear();
     if (!client) return std::move(client).error();
+    const std::string device = deviceOf((*client)->hello());
+    if (device_.empty()) device_ = device;
+    if (device != device_) // the report is of one; what the other took would stand among its figures
+        return Error{ErrorCode::Unsupported, "a runner on " + device_ + ", as the one before it", "one on " + device,
+                     command_};
     client_ = std::move(*client);
     rested_ = false;
     hello_ = client_->hello();

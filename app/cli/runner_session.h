@@ -20,7 +20,8 @@ public:
     RunnerSession& operator=(const RunnerSession&) = delete;
     ~RunnerSession() = default;
 
-    // An error is Cancelled after Ctrl-C. seconds: that an answer may take.
+    // An error is Cancelled after Ctrl-C, Unsupported where the runner is on another device than the one before it.
+    // seconds: that an answer may take.
     [[nodiscard]] Status start(double seconds);
     struct Answer { // one of them; none after Ctrl-C
         std::optional<RunnerResult> result;
@@ -41,7 +42,7 @@ private:
     void show(const std::string& what, const RunnerProgress& progress);
     void clear();
 
-    std::string asked_, command_;
+    std::string asked_, command_, device_; // device_: of the first runner
     std::unique_ptr<RunnerClient> client_;
     RunnerHello hello_;
     bool shown_ = false, rested_ = false; // rested_: the runner has answered something before
