@@ -56,9 +56,15 @@ Kept keepResults(const QString& path, const SessionFile& session, MeasuredFile& 
     const QDir folder = QFileInfo(path).dir();
     if (session.measured.empty() && !QFile::exists(path)) return Kept::Yes;
     if (!folder.mkpath(QStringLiteral("."))) return Kept::No;
-    QLockFile lock(path + QStringLiteral(".lock"));
+    const QString lock_path = path + QStringLiteral(".lock");
+    QLockFile lock(lock_path);
     lock.setStaleLockTime(kStaleMs);
-    if (!lock.tryLock(kLockMs)) return lock.error() == QLockFile::LockFailedError ? Kept::Busy : Kept::No;
+    if (!lock.tryLock(kLockMs)) {
+        // A stale one that is there still cannot be removed: it is no other window, and waiting does not help.
+        const QDateTime since = QFileInfo(lock_path).lastModified();
+        const bool stale = since.isValid() && since.msecsTo(QDateTime::currentDateTime()) > kStaleMs;
+        return lock.error() == QLockFile::LockFailedError && !stale ? Kept::Busy : Kept::No;
+    }
     MeasuredFile own{session.measured, session.regions}, there;
     if (std::optional<SessionFile> kept = keptResults(path))
         there = {std::move(kept->measured), std::move(kept->regions)};

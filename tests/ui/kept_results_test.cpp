@@ -9,10 +9,12 @@
 #include <QPushButton>
 #include <QTemporaryDir>
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <csignal>
+#include <ctime>
 
 namespace fusescope {
 namespace {
@@ -237,6 +239,22 @@ private Q_SLOTS:
         other.unlock();
         QTRY_VERIFY(QFile::exists(path));
         QVERIFY(keptResults(path).has_value());
+    }
+
+    // What stands there is no lock, nor goes away: waiting for it would be for ever, and say nothing.
+    void aLockThatCannotBeTakenAwayIsSaid() {
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("kept.fusescope"));
+        const QString lock = path + QStringLiteral(".lock");
+        QVERIFY(QDir().mkpath(lock));
+        MeasuredFile known;
+        QCOMPARE(keepResults(path, oneSession(), known), Kept::Busy);
+        timespec times[2] = {}; // of an hour ago
+        times[0].tv_sec = times[1].tv_sec = std::time(nullptr) - 3600;
+        QCOMPARE(utimensat(AT_FDCWD, QFile::encodeName(lock).constData(), times, 0), 0);
+        QCOMPARE(keepResults(path, oneSession(), known), Kept::No);
+        QVERIFY(QDir().rmdir(lock));
+        QCOMPARE(keepResults(path, oneSession(), known), Kept::Yes);
     }
 
     void aFullDiskLeavesWhatIsThere() {
