@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace fusescope::kernels::reference {
 namespace {
@@ -16,6 +17,25 @@ double held(Dtype dtype, double v, bool round) {
     if (dtype == FS_CHAIN_BOOL) return v != 0;
     if (isInteger(dtype)) return std::trunc(v);
     return round ? roundTo(dtype, v) : v;
+}
+
+/// Integers wrap around, as in the framework: of an operator whose operands and result are such. Nothing: another one.
+std::optional<double> wrapped(const Node& node, double a, double b) {
+    const auto whole = [](double v) { // beyond 64 bits there is no integer
+        return std::abs(v) < 0x1p63 ? uint64_t(int64_t(v)) : uint64_t{0};
+    };
+    const uint64_t x = whole(a), y = whole(b);
+    uint64_t bits = 0;
+    switch (node.op) {
+    case Op::add: bits = x + whole(node.alpha) * y; break;
+    case Op::sub: bits = x - whole(node.alpha) * y; break;
+    case Op::mul: bits = x * y; break;
+    case Op::neg: bits = 0 - x; break;
+    case Op::abs: bits = a < 0 ? 0 - x : x; break;
+    case Op::to: bits = x; break;
+    default: return std::nullopt;
+    }
+    return node.dtype == FS_CHAIN_I32 ? double(int32_t(uint32_t(bits))) : double(int64_t(bits));
 }
 
 double gelu(double x) { return x * 0.5 * (1 + std::erf(x * std::sqrt(0.5))); }
@@ -162,7 +182,9 @@ std::vector<std::vector<double>> pointwiseChain(const Program& program, const Sh
                 if (!condition && (o.node >= 0 || roundsConstant(node.op, at)))
                     v[at] = held(node.compute, v[at], round);
             }
-            values[i].push_back(held(node.dtype, evaluate(node, v), round));
+            const bool integers = isInteger(node.dtype) && isInteger(node.compute);
+            const std::optional<double> integer = integers ? wrapped(node, v[0], v[1]) : std::nullopt;
+            values[i].push_back(integer ? *integer : held(node.dtype, evaluate(node, v), round));
         }
     }
     std::vector<std::vector<double>> outputs;

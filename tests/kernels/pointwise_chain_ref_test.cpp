@@ -100,6 +100,23 @@ TEST(PointwiseChain, ComparesSelectsAndCasts) {
     EXPECT_THAT(out[2], ElementsAre(-1.7, 1.5, 1));
 }
 
+// Values of eager PyTorch.
+TEST(PointwiseChain, IntegersWrapAround) {
+    const char* text = "%0 = input i32; %1 = add.i32 %0 2147483647; %2 = mul.i32 %1 3; %3 = neg.i32 %1;"
+                       "%4 = sub.i32 %0 %1 alpha=-2; output %1; output %2; output %3; output %4";
+    const auto out = run(text, {{{3}, {1, -1, 0}}});
+    EXPECT_THAT(out[0], ElementsAre(-2147483648.0, 2147483646, 2147483647));
+    EXPECT_THAT(out[1], ElementsAre(-2147483648.0, 2147483642, 2147483645));
+    EXPECT_THAT(out[2], ElementsAre(-2147483648.0, -2147483646, -2147483647));
+    EXPECT_THAT(out[3], ElementsAre(1, -5, -2));
+    const char* wide = "%0 = input i64; %1 = mul.i64 %0 4611686018427387904; %2 = to.i32 %0; %3 = abs.i32 %2;"
+                       "output %1; output %2; output %3";
+    const auto of_wide = run(wide, {{{3}, {1, 2, 0x1p33 + 0x1p31}}});
+    EXPECT_THAT(of_wide[0], ElementsAre(0x1p62, -0x1p63, 0));
+    EXPECT_THAT(of_wide[1], ElementsAre(1, 2, -0x1p31));
+    EXPECT_THAT(of_wide[2], ElementsAre(1, 2, -0x1p31));
+}
+
 TEST(PointwiseChain, NotANumberWins) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     const char* text = "%0 = input f32; %1 = input f32; %2 = maximum.f32 %0 %1; %3 = relu.f32 %2; %4 = amax.f32 %3;"
