@@ -327,6 +327,10 @@ private:
             refuse(node, "does not run over the last dimension");
             return 0;
         }
+        if (in.sizes.back() == 0) { // nothing is the largest of none
+            refuse(node, "has rows without elements");
+            return 0;
+        }
         // As the framework: in f32 (f64), rounded once.
         const DType wide = type == DType::Float64 || in.dtype == DType::Float64 ? DType::Float64 : DType::Float32;
         const auto ref = [](std::size_t n) { return "%" + std::to_string(n); };

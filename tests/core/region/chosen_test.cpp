@@ -214,6 +214,20 @@ TEST(ChosenRegion, AStepThatRunsTheModelTwice) {
     EXPECT_TRUE(again.forward.empty()) << "kernels are counted once";
 }
 
+// The operator has no largest of none: the baseline is measured, as of any nodes without a fused form.
+TEST(ChosenRegion, ASoftmaxOfEmptyRowsHasNoChain) {
+    Analysis empty = graphAlone();
+    empty.graph = analysed({kGraphFile})->graph; // a copy of its own
+    auto* graph = const_cast<ModelGraph*>(empty.graph.get()); // NOLINT: nobody else reads it
+    const NodeId softmax = nodeNamed(*graph, "softmax");
+    for (const ValueId value : {graph->ops.operand(softmax, 0), graph->ops.output(softmax)})
+        graph->ops.values[value.index()].meta.sizes.back() = 0;
+    const Result<ChosenWork> work = ofNodes(empty, {"softmax"});
+    ASSERT_TRUE(work.ok()) << problemOf(work);
+    EXPECT_FALSE(work->chosen.has_form);
+    EXPECT_EQ(work->chosen.reason, "softmax (aten::softmax) has rows without elements");
+}
+
 TEST(ChosenRegion, AStepAtOtherSizes) {
     Analysis other = bothFiles();
     other.graph = analysed({kGraphFile})->graph; // a copy of its own, for which the step's sizes are others
