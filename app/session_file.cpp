@@ -145,9 +145,14 @@ std::vector<NodeId> nodesOf(const Analysis& analysis, const QString& text) {
     if (!analysis.graph || !text.startsWith(QLatin1String("nodes:"))) return nodes;
     const QStringList listed = text.mid(6).split(QLatin1Char(','));
     const QSet<QString> names(listed.begin(), listed.end());
-    for (std::size_t n = 0; n < analysis.graph->ops.nodes.size(); ++n)
-        if (names.contains(fusescope::text(analysis.graph->ops.name(NodeId(n))))) nodes.emplace_back(n);
-    return nodes;
+    QSet<QString> missing = names;
+    for (std::size_t n = 0; n < analysis.graph->ops.nodes.size(); ++n) {
+        const QString name = fusescope::text(analysis.graph->ops.name(NodeId(n)));
+        if (!names.contains(name)) continue;
+        nodes.emplace_back(n);
+        missing.remove(name);
+    }
+    return missing.isEmpty() ? nodes : std::vector<NodeId>(); // some of them would be another region
 }
 
 QString pickText(const Analysis& a, const SelectionSets& selection) {

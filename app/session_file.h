@@ -46,6 +46,7 @@ struct SessionFile {
 // "finding:rms_norm", "instance:rms_norm#3", "module:model.layers.0.mlp", "nodes:silu,mul_15", and by their rows
 // "kernel:17", "op:3", "slice:99"; None for what is not there and for several nodes, which are nodesOf()'s.
 [[nodiscard]] Pick pickOf(const Analysis& analysis, const QString& text);
+// All nodes that "nodes:A,B" names, in the order of the graph; none where one of them is not there.
 [[nodiscard]] std::vector<NodeId> nodesOf(const Analysis& analysis, const QString& text);
 [[nodiscard]] QString pickText(const Analysis& analysis, const SelectionSets& selection); // "": it has no such name
 

@@ -80,6 +80,14 @@ private Q_SLOTS:
         QCOMPARE(device()->currentText(), gpu);
     }
 
+    void nodesAreSelectedAllOrNone() {
+        QVERIFY(window_->select(QStringLiteral("nodes:silu,mul_15")));
+        QCOMPARE(session().selection().nodes.size(), std::size_t{2});
+        for (const char* wrong : {"nodes:silu,nope", "nodes:silu, mul_15", "nodes:silu,", "nodes:"})
+            QVERIFY2(!window_->select(QLatin1String(wrong)), wrong);
+        QCOMPARE(session().selection().nodes.size(), std::size_t{2}); // as it was
+    }
+
     void aSessionWithoutItsTraceShowsItsGraph() {
         const QTemporaryDir folder;
         const QString path = folder.filePath(QStringLiteral("s.fusescope"));
