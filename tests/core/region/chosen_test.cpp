@@ -217,7 +217,7 @@ TEST(ChosenRegion, AStepThatRunsTheModelTwice) {
 // The operator has no largest of none: the baseline is measured, as of any nodes without a fused form.
 TEST(ChosenRegion, ASoftmaxOfEmptyRowsHasNoChain) {
     Analysis empty = graphAlone();
-    empty.graph = analysed({kGraphFile})->graph; // a copy of its own
+    empty.graph = analysed({kGraphFile})->graph;              // a copy of its own
     auto* graph = const_cast<ModelGraph*>(empty.graph.get()); // NOLINT: nobody else reads it
     const NodeId softmax = nodeNamed(*graph, "softmax");
     for (const ValueId value : {graph->ops.operand(softmax, 0), graph->ops.output(softmax)})
