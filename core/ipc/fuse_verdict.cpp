@@ -5,12 +5,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace fusescope {
 namespace {
 
 constexpr double kSameTime = 0.01, kSameMemory = 0.02, kSameBytes = 65'536, kAsExact = 1.2;
+constexpr double kReference = 1e-15; // relative; the fp64 reference is rounded itself, and may be the baseline
 
 MemoryVerdict memoryOf(double baseline, double fused) {
     const double difference = fused - baseline;
@@ -22,7 +24,7 @@ MemoryVerdict memoryOf(double baseline, double fused) {
 NumericsVerdict numericsOf(const Comparison& comparison, bool fp64) {
     if (comparison.fused.bitwise) return NumericsVerdict::Bitwise;
     if (!fp64) return NumericsVerdict::Unknown;
-    return comparison.fused.relative_error <= kAsExact * comparison.baseline.relative_error
+    return comparison.fused.relative_error <= std::max(kAsExact * comparison.baseline.relative_error, kReference)
                ? NumericsVerdict::AsExact
                : NumericsVerdict::LessExact;
 }

@@ -63,6 +63,10 @@ TEST(FuseVerdict, Numerics) {
     EXPECT_EQ(numerics(0), NumericsVerdict::AsExact);
     EXPECT_EQ(numerics(1.19e-3), NumericsVerdict::AsExact);
     EXPECT_EQ(numerics(1.21e-3), NumericsVerdict::LessExact);
+    one.baseline.relative_error = 0; // it is the reference: the same operators in fp64
+    EXPECT_EQ(numerics(4.4e-16), NumericsVerdict::AsExact);
+    EXPECT_EQ(numerics(2e-15), NumericsVerdict::LessExact);
+    one.baseline.relative_error = 1e-3;
     EXPECT_EQ(judge(one, false).numerics, NumericsVerdict::Unknown);
     one.fused.bitwise = true;
     EXPECT_EQ(judge(one, false).numerics, NumericsVerdict::Bitwise);
