@@ -5,9 +5,8 @@
 //           differ by more than 1%. Else not faster: within the spread. Of too few rounds for a spread the
 //           medians decide, and the reasons say so.
 // memory    less / more: the peaks differ by more than 2% and by 64 KiB. Else the same.
-// numerics  bitwise: the baseline's bits. As exact: its error against fp64 is at most 1.2 times the baseline's, or of
-// the
-//           size that the reference's own rounding has (1e-15). Less exact: more than that. Unknown: there is no fp64
+// numerics  bitwise: the baseline's bits. As exact: its error against fp64 is at most 1.2 times the baseline's, or as
+//           small as the reference's own rounding (1e-15). Less exact: more than that. Unknown: there is no fp64
 //           reference.
 #pragma once
 
