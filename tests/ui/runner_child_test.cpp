@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The window's side of the runner's protocol, against a runner that keeps it or breaks it.
 #include "app/runner_child.h"
+#include "tests/support/small_region.h"
 
 #include <QElapsedTimer>
 #include <QFile>
@@ -16,19 +17,8 @@ namespace fusescope {
 namespace {
 
 Region region() {
-    Region r;
-    r.id = r.pattern = "rms_norm";
+    Region r = test::smallRegion();
     r.title = "RMSNorm";
-    RegionInput x;
-    x.name = "x";
-    x.meta.dtype = DType::BFloat16;
-    x.meta.sizes = {64, 64};
-    r.inputs.push_back(x);
-    RegionStep step;
-    step.op = "aten::neg";
-    step.args.push_back({"self", false, RegionRef{-1, 0}});
-    r.baseline.steps.push_back(step);
-    r.baseline.outputs.push_back({0, 0});
     r.fused = r.baseline;
     r.backward = true;
     return r;

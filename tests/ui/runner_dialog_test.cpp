@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Fuse > Runner: the command that is tried, how much is measured, remembered, and what a request asks for; a runner that
-// answers another question.
+// Fuse > Runner: the command that is tried, how much is measured, remembered, and what a request asks for; a runner
+// that answers another question.
 #include "app/runner_child.h"
 #include "app/runner_dialog.h"
 #include "app/settings.h"
+#include "tests/support/small_region.h"
 #include "tests/ui/window_harness.h"
 #include "ui/fuse/fuse_words.h"
 
@@ -58,7 +59,7 @@ private Q_SLOTS:
         QSignalSpy measured(&runner, &FuseRunner::measured);
         FuseResult got;
         connect(&runner, &FuseRunner::measured, this, [&](qint64, const FuseResult& result) { got = result; });
-        runner.measure(region());
+        runner.measure(test::smallRegion());
         QVERIFY(!measured.empty() || measured.wait(kLoadMs));
         QCOMPARE(got.directions.at(0).baseline.us.rounds, 7); // the fake runner tells what it was asked for
     }
@@ -72,7 +73,7 @@ private Q_SLOTS:
         QSignalSpy failed(&runner, &FuseRunner::failed);
         std::string why;
         connect(&runner, &FuseRunner::failed, this, [&](qint64, const RunnerError& error) { why = error.message; });
-        runner.measure(region());
+        runner.measure(test::smallRegion());
         QVERIFY(!failed.empty() || failed.wait(kLoadMs));
         QCOMPARE(why, std::string("It said nothing for 2 s."));
     }
@@ -118,7 +119,7 @@ private Q_SLOTS:
             runner.setCommand(fake(mode));
             QSignalSpy failed(&runner, &FuseRunner::failed), answered(&runner, &RunnerChild::answered),
                 calibrated(&runner, &RunnerChild::calibrated);
-            const qint64 id = runner.measure(region());
+            const qint64 id = runner.measure(test::smallRegion());
             QTRY_COMPARE_WITH_TIMEOUT(failed.count() + answered.count() + calibrated.count(), 1, kLoadMs);
             QCOMPARE(failed.count(), 1);
             QCOMPARE(failed.front().front().toLongLong(), id);
@@ -140,21 +141,6 @@ private:
         for (const auto* label : dialog.findChildren<QLabel*>())
             if (!label->isHidden()) all << label->text();
         return all.join(QLatin1Char('\n'));
-    }
-    static Region region() {
-        Region r;
-        r.id = r.pattern = "rms_norm";
-        RegionInput x;
-        x.name = "x";
-        x.meta.dtype = DType::BFloat16;
-        x.meta.sizes = {64, 64};
-        r.inputs.push_back(x);
-        RegionStep step;
-        step.op = "aten::neg";
-        step.args.push_back({"self", false, RegionRef{-1, 0}});
-        r.baseline.steps.push_back(step);
-        r.baseline.outputs.push_back({0, 0});
-        return r;
     }
     // Opens the dialog as the menu does, and accepts it.
     void inDialogOf(MainWindow&& window, const std::function<void(QSpinBox&, QSpinBox&)>& then) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The client against a runner that misbehaves in every way: each is an answer, in time, and nothing stays behind.
 #include "core/ipc/runner_client.h"
+#include "tests/support/small_region.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,18 +33,7 @@ RunnerLimits quick() {
 }
 
 Region region() {
-    Region region;
-    region.id = region.pattern = "rms_norm";
-    RegionInput x;
-    x.name = "x";
-    x.meta.dtype = DType::BFloat16;
-    x.meta.sizes = {4, 8};
-    region.inputs.push_back(x);
-    RegionStep step;
-    step.op = "aten::relu";
-    step.args.push_back({"", false, RegionRef{-1, 0}});
-    region.baseline.steps.push_back(step);
-    region.baseline.outputs.push_back({0, 0});
+    Region region = test::smallRegion();
     region.fused = region.baseline;
     region.fused_bytes = 4e9;
     return region;
