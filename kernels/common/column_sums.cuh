@@ -14,15 +14,16 @@ namespace fusescope::kernels {
 constexpr int columnSumColumns = 32, columnSumLanes = 16;
 
 /// What thread row threadIdx.y of columnSumLanes adds up of a column of partial [blocks][width].
-__device__ __forceinline__ float sumOfColumn(const float* partial, int blocks, int64_t width, int64_t column) {
+template <class T>
+__device__ __forceinline__ T sumOfColumn(const T* partial, int blocks, int64_t width, int64_t column) {
     constexpr int inFlight = 8; // the loop waits for memory, not for additions
-    float sum = 0.f;
+    T sum = 0;
     for (int first = threadIdx.y; first < blocks; first += inFlight * columnSumLanes) {
-        float loaded[inFlight];
+        T loaded[inFlight];
 #pragma unroll
         for (int u = 0; u < inFlight; ++u) {
             const int b = first + u * columnSumLanes;
-            loaded[u] = b < blocks ? __ldcg(partial + b * width + column) : 0.f;
+            loaded[u] = b < blocks ? __ldcg(partial + b * width + column) : T(0);
         }
 #pragma unroll
         for (int u = 0; u < inFlight; ++u) sum += loaded[u];

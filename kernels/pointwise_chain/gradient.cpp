@@ -19,6 +19,11 @@ struct Value {
     std::string constant; // in its place
 };
 
+struct Output {
+    int line = 0;
+    bool summed = false; // over rows
+};
+
 /// As the text has it: printf would heed the locale.
 std::string textOf(double value) {
     char digits[64];
@@ -93,18 +98,24 @@ public:
     int64_t last(int node) const { return last_[size_t(node)]; }
     bool isInput(const Value& v) const { return v.line < inputs_; }
 
-    /// The lines that the outputs need, numbered anew, and in `used` the inputs among them.
-    std::string text(const std::vector<Value>& outputs, std::vector<int>& used) const {
-        std::vector<int> number(lines_.size(), -1); // 0: needed
-        for (const Value& v : outputs) number[size_t(v.line)] = 0;
+    /// Of each line, whether the outputs need it.
+    std::vector<bool> neededBy(const std::vector<Output>& outputs) const {
+        std::vector<bool> needed(lines_.size());
+        for (const Output& o : outputs) needed[size_t(o.line)] = true;
         for (size_t i = lines_.size(); i-- > 0;)
-            if (number[i] == 0)
-                for (const Value& v : lines_[i].operands)
-                    if (v.line >= 0) number[size_t(v.line)] = 0;
+            for (const Value& v : lines_[i].operands)
+                if (needed[i] && v.line >= 0) needed[size_t(v.line)] = true;
+        return needed;
+    }
+
+    /// The lines that the outputs need, numbered anew, and in `used` the inputs among them.
+    std::string text(const std::vector<Output>& outputs, std::vector<int>& used) const {
+        const std::vector<bool> needed = neededBy(outputs);
+        std::vector<int> number(lines_.size(), -1);
         std::string text;
         int next = 0;
         for (size_t i = 0; i < lines_.size(); ++i) {
-            if (number[i] < 0) continue;
+            if (!needed[i]) continue;
             if (int(i) < inputs_) used.push_back(int(i));
             number[i] = next++;
             text += sentence("%%%d = ", number[i]) + lines_[i].head;
@@ -112,7 +123,8 @@ public:
                 text += ' ' + (v.line >= 0 ? sentence("%%%d", number[size_t(v.line)]) : v.constant);
             text += lines_[i].after + '\n';
         }
-        for (const Value& v : outputs) text += sentence("output %%%d\n", number[size_t(v.line)]);
+        for (const Output& o : outputs)
+            text += sentence("output %%%d%s\n", number[size_t(o.line)], o.summed ? " summed" : "");
         return text;
     }
 
@@ -278,11 +290,52 @@ std::vector<bool> neededOf(const Program& program, const std::vector<bool>& want
     return needed;
 }
 
+/// A softmax over rows as its operators: exp(exponent) / sum(exp(exponent)).
+struct Softmax {
+    int exponent = 0;
+    int shift = -1; // the row's largest, subtracted in the exponent alone: the result does not depend on it
+};
+
+/// Of each node: the softmax that it ends.
+std::vector<std::optional<Softmax>> softmaxOf(const Program& program) {
+    const std::vector<Node>& nodes = program.nodes;
+    std::vector<int> uses(nodes.size());
+    for (const Node& node : nodes)
+        for (const Operand& o : node.operands)
+            if (o.node >= 0) ++uses[size_t(o.node)];
+    for (const int output : program.outputs) ++uses[size_t(output)];
+    const auto operand = [&](int node, size_t at, Op op, int used) { // that is `op` and serves nothing else
+        const int o = nodes[size_t(node)].operands[at].node;
+        return o >= 0 && nodes[size_t(o)].op == op && uses[size_t(o)] == used ? o : -1;
+    };
+    std::vector<std::optional<Softmax>> found(nodes.size());
+    for (int node = 0; node < int(nodes.size()); ++node) {
+        const Node& n = nodes[size_t(node)];
+        if (n.op != Op::div || isHalf(n.dtype) || !isFloating(n.dtype)) continue;
+        const int power = operand(node, 0, Op::exp, 2), sum = operand(node, 1, Op::sum, 1);
+        if (power < 0 || sum < 0 || nodes[size_t(sum)].operands[0].node != power) continue;
+        Softmax s{nodes[size_t(power)].operands[0].node, -1};
+        const auto same = [&](int other) { return nodes[size_t(other)].dtype == n.dtype; };
+        if (s.exponent < 0 || !same(power) || !same(sum) || !same(s.exponent)) continue;
+        if (const Node& difference = nodes[size_t(s.exponent)];
+            difference.op == Op::sub && difference.alpha == 1 && uses[size_t(s.exponent)] == 1) {
+            const int shift = operand(s.exponent, 1, Op::amax, 1);
+            if (shift >= 0 && same(shift) && nodes[size_t(shift)].operands[0].node == difference.operands[0].node)
+                s.shift = shift;
+        }
+        found[size_t(node)] = s;
+    }
+    return found;
+}
+
 } // namespace
 
 std::variant<Gradient, std::string> gradientOf(const Program& program, const std::vector<int64_t>& last,
-                                               const std::vector<bool>& wanted) {
-    const std::vector<bool> needed = neededOf(program, wanted);
+                                               const std::vector<bool>& row, const std::vector<bool>& wanted) {
+    std::vector<bool> needed = neededOf(program, wanted);
+    const std::vector<std::optional<Softmax>> softmax = softmaxOf(program);
+    for (const auto& s : softmax)
+        if (s && s->shift >= 0) needed[size_t(s->shift)] = false;
     Writer w(program, last);
     std::vector<std::optional<Value>> adjoint(program.nodes.size());
     const auto add = [&](int node, const Value& v, Dtype type) {
@@ -302,6 +355,12 @@ std::variant<Gradient, std::string> gradientOf(const Program& program, const std
     for (int node = int(program.nodes.size()) - 1; node >= program.inputs; --node) {
         const Node& n = program.nodes[size_t(node)];
         if (!adjoint[size_t(node)] || !needed[size_t(node)]) continue;
+        if (const auto& s = softmax[size_t(node)]; s && w.wide(s->exponent)) {
+            const Value y = w.forward(node), &g = *adjoint[size_t(node)];
+            const Value dot = w.emit("sum", n.dtype, {w.emit("mul", n.dtype, {g, y})});
+            add(s->exponent, w.emit("mul", n.dtype, {w.emit("sub", n.dtype, {g, dot}), y}), n.dtype);
+            continue;
+        }
         Rules rules(w, program, node, *adjoint[size_t(node)]);
         for (size_t at = 0; at < n.operands.size(); ++at) {
             const int operand = n.operands[at].node;
@@ -318,19 +377,28 @@ std::variant<Gradient, std::string> gradientOf(const Program& program, const std
     }
 
     Gradient result;
-    std::vector<Value> outputs;
-    std::map<int, int> told; // line -> output
+    std::vector<Output> outputs;
+    std::map<std::pair<int, bool>, int> told; // line, whether it is summed -> output
+    const auto tell = [&](int input, const Value& v, bool summed) {
+        const auto [at, first] = told.try_emplace({v.line, summed}, int(outputs.size()));
+        if (first) outputs.push_back({v.line, summed});
+        result.of.push_back({input, at->second, summed});
+    };
+    const auto has = [&](int i) { return wanted[size_t(i)] && adjoint[size_t(i)]; };
+    const auto summed = [&](int i) { return row[size_t(i)] && adjoint[size_t(i)]->wide; };
+    for (int i = 0; i < program.inputs; ++i)
+        if (has(i) && !w.isInput(*adjoint[size_t(i)])) tell(i, *adjoint[size_t(i)], summed(i));
+    // What passes through is summed here when it is read here anyway.
+    const std::vector<bool> read = w.neededBy(outputs);
     for (int i = 0; i < program.inputs; ++i) {
-        if (!wanted[size_t(i)] || !adjoint[size_t(i)]) continue;
+        if (!has(i) || !w.isInput(*adjoint[size_t(i)])) continue;
         const Value& v = *adjoint[size_t(i)];
-        if (w.isInput(v)) {
+        if (summed(i) && read[size_t(v.line)])
+            tell(i, v, true);
+        else
             result.of.push_back({i, -1 - v.line});
-            continue;
-        }
-        const auto [at, first] = told.try_emplace(v.line, int(outputs.size()));
-        if (first) outputs.push_back(v);
-        result.of.push_back({i, at->second});
     }
+    std::sort(result.of.begin(), result.of.end(), [](const auto& a, const auto& b) { return a.input < b.input; });
     if (!outputs.empty()) result.text = w.text(outputs, result.from);
     return result;
 }

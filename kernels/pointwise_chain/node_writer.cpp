@@ -103,6 +103,8 @@ NodeWriter::NodeWriter(const Program& program, const Plan& plan)
             if (!isReduction(int(i)) && !perRow_[size_t(o.node)]) perRow_[i] = false;
         }
     }
+    for (size_t i = 0; i < program.outputs.size(); ++i)
+        if (program.summed[i]) read_[size_t(program.outputs[i])] = true; // by the sum
 }
 
 bool NodeWriter::isReduction(int node) const {
@@ -219,6 +221,9 @@ std::string NodeWriter::statements(int index, const std::string& indent) const {
     if (node.op == Op::silu || node.op == Op::sigmoid) { // of a whole pack at once
         text += declared(node.compute, x) + each(x, operand(node, 0));
         text += indent + (node.op == Op::silu ? "silu(" : "sigmoid(") + x + ", " + name + ");\n";
+    } else if (node.op == Op::div && node.operands[1].node >= 0 && perRow(node.operands[1].node) && !perRow(index)) {
+        text += declared(node.compute, x) + each(x, operand(node, 0));
+        text += indent + "divideBy(" + x + ", " + operand(node, 1) + ", " + name + ");\n";
     } else {
         text += each(name, expression(node));
     }

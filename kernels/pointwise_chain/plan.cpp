@@ -33,6 +33,7 @@ public:
         if (std::string problem = checkTensors(); !problem.empty()) return problem;
         findReductions();
         layOut();
+        plan_.width = width_;
         if (!outputsHaveElements()) return std::move(plan_);
         chooseWidth();
         chooseIndices();
@@ -60,7 +61,9 @@ private:
             const bool output = t >= size_t(program_.inputs);
             const size_t node = output ? size_t(program_.outputs[t - size_t(program_.inputs)]) : t;
             const FsChainTensor& given = tensor(t);
-            const Shape& shape = shapes_.nodes[node];
+            const bool summed = output && program_.summed[t - size_t(program_.inputs)];
+            const Shape shape =
+                output ? outputShape(program_, shapes_, t - size_t(program_.inputs)) : shapes_.nodes[node];
             const std::string name = (output ? "output %" : "input %") + std::to_string(node);
             if (output) {
                 Shape found;
@@ -80,6 +83,9 @@ private:
                 spans.emplace_back(given.stride[d], given.size[d]);
             }
             if (!output || shape.count() == 0) continue;
+            if (summed && shape.last() > 1 && given.stride[0] != 1)
+                return name + ": expected the elements of a sum over rows side by side, found stride " +
+                       std::to_string(given.stride[0]);
             std::sort(spans.begin(), spans.end());
             int64_t covered = 1;
             for (auto [stride, size] : spans) {
@@ -106,8 +112,11 @@ private:
             plan_.factor[i] =
                 node.dtype == FS_CHAIN_F64 ? outputs / elements : double(float(outputs) / float(elements));
         }
-        for (int output : program_.outputs)
-            rows = rows || (width != 1 && !(shapes_.nodes[size_t(output)] == shapes_.region));
+        for (size_t i = 0; i < program_.outputs.size(); ++i) {
+            const bool whole = shapes_.nodes[size_t(program_.outputs[i])] == shapes_.region;
+            rows = rows || program_.summed[i] || (width != 1 && !whole);
+            plan_.persistent = plan_.persistent || program_.summed[i];
+        }
         if (rows) plan_.kind = Kind::rows;
     }
 
@@ -168,6 +177,7 @@ private:
             p.access = p.inner == 1 ? Access::vector : p.inner == 0 ? Access::same : Access::strided;
             if (t >= size_t(program_.inputs)) {
                 const size_t node = size_t(program_.outputs[t - size_t(program_.inputs)]);
+                p.summed = program_.summed[t - size_t(program_.inputs)];
                 p.perRow = rows && width_ != 1 && shapes_.nodes[node].last() == 1;
                 if (p.access == Access::same && !p.perRow) p.access = Access::vector; // a width of 0 or 1
             } else if (width_ == 0 && shapes_.nodes[t].last() == 0) {
@@ -178,12 +188,14 @@ private:
                 p.shared = p.shared || p.outer[d] == 0;
             }
             if (p.access == Access::same) p.shared = true;
+            p.everyRow = plan_.persistent && t < size_t(program_.inputs) && p.access != Access::same &&
+                         std::all_of(p.outer.begin(), p.outer.end(), [](int64_t stride) { return stride == 0; });
         }
     }
 
     bool outputsHaveElements() const {
-        for (int output : program_.outputs)
-            if (shapes_.nodes[size_t(output)].count() > 0) return true;
+        for (size_t i = 0; i < program_.outputs.size(); ++i)
+            if (shapes_.nodes[size_t(program_.outputs[i])].count() > 0) return true;
         return false;
     }
 
@@ -194,6 +206,7 @@ private:
         bool strided = false;
         for (size_t t = 0; t < tensors(); ++t) {
             const TensorPlan& p = planned(t);
+            if (p.summed) continue;
             strided = strided || p.access == Access::strided;
             // Masks need not fill 16 bytes: their neighbours would need registers for it.
             if (p.access == Access::vector) smallest = std::min(smallest, std::max(2, sizeOf(p.dtype)));
@@ -209,7 +222,7 @@ private:
         if (!oneRun() && width_ % n != 0) return false;
         for (size_t t = 0; t < tensors(); ++t) {
             const TensorPlan& p = planned(t);
-            if (p.access != Access::vector) continue;
+            if (p.access != Access::vector || p.summed) continue;
             const auto alignment = uint64_t(std::min(16, n * sizeOf(p.dtype)));
             if (reinterpret_cast<uintptr_t>(p.data) % alignment != 0) return false;
             for (int d = 0; d < plan_.outerDims; ++d)
@@ -219,9 +232,11 @@ private:
     }
 
     void chooseIndices() {
-        plan_.wide = plan_.rows > most32 || plan_.packs > most32 || width_ > most32;
+        // The blocks of a grid that stays step beyond the last row by as many rows as all of them take.
+        plan_.wide = plan_.rows > (plan_.persistent ? most32 / 2 : most32) || plan_.packs > most32 || width_ > most32;
         for (size_t t = 0; t < tensors(); ++t) {
             const TensorPlan& p = planned(t);
+            if (p.summed) continue;
             double furthest = double(std::max(width_, int64_t{1}) - 1) * double(p.inner);
             for (int d = 0; d < plan_.outerDims; ++d)
                 furthest += double(plan_.outerSize[size_t(d)] - 1) * double(p.outer[size_t(d)]);
@@ -278,21 +293,37 @@ private:
             plan_.rowsInFlight = hinted ? hinted : few ? 1 : std::max(1, 4 / (plan_.inFlight * pieces()));
             setThreads(hintedThreads(256));
             plan_.grid = quotientUp(plan_.rows, int64_t(plan_.threads / plan_.lanes) * plan_.rowsInFlight);
+            stay(1024);
             return;
         }
         plan_.grid = plan_.rows;
         // Few rows: more threads a row, so that each waits for fewer loads. Many: fewer threads a row, so that a
         // barrier costs less and more bytes are under way.
-        for (int perThread = hinted ? hinted : few ? 1 : 4; packs > 0 && perThread <= 8; perThread *= 2) {
+        // Sums over rows take registers too.
+        for (int perThread = hinted ? hinted : few ? 1 : plan_.persistent ? 2 : 4; packs > 0 && perThread <= 8; perThread *= 2) {
             const int64_t threads = rounded(quotientUp(packs, perThread), 32);
             if (threads > 1024) continue;
             setThreads(threads);
             plan_.inFlight = int(quotientUp(packs, threads));
-            if (registersOf(plan_.inFlight) <= std::min(255, 65536 / plan_.bound)) return;
+            if (registersOf(plan_.inFlight) > std::min(255, 65536 / plan_.bound)) continue;
+            stay(512);
+            return;
         }
         plan_.kind = Kind::looped;
         setThreads(hintedThreads(packs == 0 ? 32 : 512));
         plan_.inFlight = packs == 0 ? 1 : std::max(1, 4 / pieces());
+        stay(1024);
+    }
+
+    /// A grid whose blocks go from row to row, `threads` of them on a multiprocessor. Few rows: half as many blocks as
+    /// rows, since each leaves a part of the sums; but all multiprocessors.
+    void stay(int threads) {
+        if (!plan_.persistent) return;
+        plan_.perMultiprocessor =
+            call_.hint.blocks_per_sm > 0 ? std::min(call_.hint.blocks_per_sm, 2048 / plan_.bound)
+                                         : std::max(1, threads / plan_.bound);
+        const int64_t most = int64_t(multiprocessors_) * std::max(1, plan_.perMultiprocessor);
+        plan_.grid = std::min({plan_.grid, most, std::max<int64_t>(multiprocessors_, plan_.grid / 2)});
     }
 
     /// What a thread that keeps its part of a row in registers may need: the packs as they came, values computed before
@@ -315,7 +346,10 @@ private:
                     ++kept;
                 }
         }
-        return 48 + perThread * (packRegisters() + plan_.n * std::min(kept, 2)) + 2 * plan_.n;
+        int sums = 0;
+        for (const TensorPlan& p : plan_.outputs)
+            if (p.summed) sums += plan_.n * sizeOf(sumType(p.dtype)) / 4;
+        return 48 + perThread * (packRegisters() + plan_.n * std::min(kept, 2) + sums) + 2 * plan_.n;
     }
 
     const Program& program_;
@@ -356,12 +390,40 @@ struct Filler {
 std::string Plan::key() const {
     std::string key;
     for (int v :
-         {int(kind), int(rounding), n, inFlight, rowsInFlight, lanes, bound, int(wide), int(tail > 0), outerDims})
+         {int(kind), int(rounding), n, inFlight, rowsInFlight, lanes, bound, int(wide), int(tail > 0), outerDims,
+          persistent ? perMultiprocessor : 0})
         key += std::to_string(v) + ' ';
     for (const auto* tensors : {&inputs, &outputs})
-        for (const TensorPlan& t : *tensors) key += char('a' + 2 * int(t.access) + int(t.shared));
+        for (const TensorPlan& t : *tensors)
+            key += char('a' + 2 * int(t.access) + int(t.shared) + 6 * int(t.everyRow));
     for (bool t : trivial) key += t ? '1' : '0';
     return key;
+}
+
+namespace {
+
+size_t sumsOf(const Plan& plan, const TensorPlan& t) {
+    constexpr size_t alignment = 256;
+    const size_t bytes = size_t(plan.grid) * size_t(plan.width) * size_t(sizeOf(sumType(t.dtype)));
+    return (bytes + alignment - 1) / alignment * alignment;
+}
+
+} // namespace
+
+size_t workspaceOf(const Plan& plan) {
+    size_t bytes = 0;
+    for (const TensorPlan& t : plan.outputs)
+        if (t.summed) bytes += sumsOf(plan, t);
+    return bytes;
+}
+
+void placeSums(Plan& plan, void* workspace) {
+    char* at = static_cast<char*>(workspace);
+    for (TensorPlan& t : plan.outputs) {
+        if (!t.summed) continue;
+        t.partial = at;
+        at += sumsOf(plan, t);
+    }
 }
 
 std::variant<Plan, std::string> planOf(const Program& program, const FsPointwiseChain& call, int multiprocessors) {

@@ -28,8 +28,11 @@ struct TensorPlan {
     void* data = nullptr;
     Dtype dtype = FS_CHAIN_F32;
     Access access = Access::vector;
-    bool shared = false; ///< an input that several rows read
+    bool shared = false;   ///< an input that several rows read
+    bool everyRow = false; ///< an input whose one row all rows read, and a grid that stays: it is loaded once
     bool perRow = false; ///< an output with one element a row
+    bool summed = false; ///< an output that is a sum over rows: each block leaves its part in `partial`
+    void* partial = nullptr;
     int64_t inner = 1;   ///< stride inside a row
     std::array<int64_t, FS_CHAIN_MAX_DIMS> outer{};
 };
@@ -47,11 +50,15 @@ struct Plan {
 
     int64_t rows = 1;
     int64_t packs = 0; ///< of a row; pointwise: of all
+    int64_t width = 1; ///< elements of a row
     int64_t tail = 0;  ///< elements after the last pack, pointwise in one run
     int64_t packsOfRow = 0;
     int outerDims = 0;
     std::array<int64_t, FS_CHAIN_MAX_DIMS> outerSize{};
-    int64_t grid = 0; ///< 0: nothing to do
+    int64_t grid = 0; ///< 0: no kernel is launched
+    /// With sums over rows: the grid stays, and its blocks go from row to row.
+    bool persistent = false;
+    int perMultiprocessor = 1; ///< blocks of a persistent grid
 
     std::vector<TensorPlan> inputs, outputs;
     /// Of each node: a reduction over a dimension of size 1, which changes nothing.
@@ -62,6 +69,13 @@ struct Plan {
     /// What the source depends on.
     std::string key() const;
 };
+
+/// The type in which a sum over rows is kept.
+inline Dtype sumType(Dtype dtype) { return dtype == FS_CHAIN_F64 ? FS_CHAIN_F64 : FS_CHAIN_F32; }
+
+/// Bytes that the sums over rows of a plan need, [grid][width] each; and where each lies in them.
+size_t workspaceOf(const Plan& plan);
+void placeSums(Plan& plan, void* workspace);
 
 /// The plan, or a sentence. `multiprocessors` of the device.
 std::variant<Plan, std::string> planOf(const Program& program, const FsPointwiseChain& call, int multiprocessors);
@@ -75,8 +89,13 @@ std::variant<Plan, std::string> planOf(const Program& program, const FsPointwise
 template <class Visitor> void visitArguments(const Program& program, const Plan& plan, Visitor&& visitor) {
     for (size_t i = 0; i < plan.inputs.size(); ++i)
         visitor.pointer("in", int(i), plan.inputs[i].dtype, false, plan.inputs[i].data);
-    for (size_t i = 0; i < plan.outputs.size(); ++i)
-        visitor.pointer("out", int(i), plan.outputs[i].dtype, true, plan.outputs[i].data);
+    for (size_t i = 0; i < plan.outputs.size(); ++i) {
+        const TensorPlan& t = plan.outputs[i];
+        if (t.summed)
+            visitor.pointer("out", int(i), sumType(t.dtype), true, t.partial);
+        else
+            visitor.pointer("out", int(i), t.dtype, true, t.data);
+    }
     visitor.number("packs", -1, -1, plan.packs);
     if (plan.kind == Kind::pointwise) {
         visitor.number("tail", -1, -1, plan.tail);
@@ -87,6 +106,7 @@ template <class Visitor> void visitArguments(const Program& program, const Plan&
     for (int d = 1; d < plan.outerDims; ++d) visitor.divider("size", d, plan.outerSize[size_t(d)]);
     auto strides = [&](const char* name, const std::vector<TensorPlan>& tensors) {
         for (size_t i = 0; i < tensors.size(); ++i) {
+            if (tensors[i].summed) continue;
             for (int d = 0; d < plan.outerDims; ++d) visitor.number(name, int(i), d, tensors[i].outer[size_t(d)]);
             if (tensors[i].access == Access::strided) visitor.number(name, int(i), -1, tensors[i].inner);
         }

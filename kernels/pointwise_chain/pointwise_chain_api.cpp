@@ -6,6 +6,7 @@
 #include "kernels/pointwise_chain/chain.h"
 #include "kernels/pointwise_chain/kernel_cache.h"
 #include "kernels/pointwise_chain/plan.h"
+#include "kernels/pointwise_chain/row_sums.h"
 #include "kernels/pointwise_chain/source.h"
 
 #include <algorithm>
@@ -21,6 +22,14 @@ constexpr int multiprocessorsOfH200 = 132;
 
 FsStatus refuse(const std::string& sentence) {
     return fail(FS_INVALID_ARGUMENT, "pointwise_chain: %s", sentence.c_str());
+}
+
+/// Of the current device; without one, an H200's.
+int multiprocessorsHere() {
+    DeviceFacts device;
+    const bool present = currentDevice(device) == FS_OK;
+    beginCall();
+    return present ? device.multiprocessors : multiprocessorsOfH200;
 }
 
 FsStatus makePlan(const FsPointwiseChain* call, int multiprocessors, Plan& plan) {
@@ -93,7 +102,7 @@ FsStatus fusescope_pointwise_chain_shapes(const FsChain* chain, const FsChainTen
         if (auto* problem = std::get_if<std::string>(&shapes)) return refuse(*problem);
         for (size_t i = 0; i < chain->program.outputs.size(); ++i) {
             const size_t node = size_t(chain->program.outputs[i]);
-            const Shape& shape = std::get<Shapes>(shapes).nodes[node];
+            const Shape shape = outputShape(chain->program, std::get<Shapes>(shapes), i);
             FsChainTensor& t = outputs[i];
             t = {};
             t.dims = shape.dims;
@@ -109,18 +118,38 @@ FsStatus fusescope_pointwise_chain_shapes(const FsChain* chain, const FsChainTen
     });
 }
 
-FsStatus fusescope_pointwise_chain(const FsPointwiseChain* call, cudaStream_t stream) {
+FsStatus fusescope_pointwise_chain_workspace(const FsPointwiseChain* call, size_t* bytes) {
+    return guarded("pointwise_chain", [&]() -> FsStatus {
+        beginCall();
+        Plan plan;
+        if (FsStatus s = checkPointer(bytes, "bytes"); s != FS_OK) return s;
+        if (FsStatus s = makePlan(call, multiprocessorsHere(), plan); s != FS_OK) return s;
+        *bytes = workspaceOf(plan);
+        return FS_OK;
+    });
+}
+
+FsStatus fusescope_pointwise_chain(const FsPointwiseChain* call, void* workspace, size_t workspace_bytes,
+                                   cudaStream_t stream) {
     return guarded("pointwise_chain", [&]() -> FsStatus {
         beginCall();
         Plan plan;
         cudaKernel_t kernel = nullptr;
-        if (FsStatus s = prepare(call, plan, kernel); s != FS_OK || plan.grid == 0) return s;
+        if (FsStatus s = prepare(call, plan, kernel); s != FS_OK) return s;
+        if (const size_t needed = workspaceOf(plan); workspace_bytes < needed || (needed > 0 && !workspace))
+            return fail(FS_WORKSPACE_TOO_SMALL, "pointwise_chain: expected a workspace of %zu bytes, found %zu", needed,
+                        workspace ? workspace_bytes : size_t{0});
+        placeSums(plan, workspace);
+        if (plan.grid == 0) return launchRowSums(plan, stream);
         std::vector<uint64_t> words = argumentsOf(call->chain->program, plan);
         void* arguments[] = {words.data()};
         // A kernel of a library takes the place of a function's address.
-        return check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(unsigned(plan.grid)),
-                                      dim3(unsigned(plan.threads)), arguments, 0, stream),
-                     "pointwise_chain");
+        if (FsStatus s = check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(unsigned(plan.grid)),
+                                                dim3(unsigned(plan.threads)), arguments, 0, stream),
+                               "pointwise_chain");
+            s != FS_OK)
+            return s;
+        return launchRowSums(plan, stream);
     });
 }
 
@@ -139,11 +168,7 @@ FsStatus fusescope_pointwise_chain_source(const FsPointwiseChain* call, char* te
     return guarded("pointwise_chain", [&]() -> FsStatus {
         beginCall();
         Plan plan;
-        DeviceFacts device;
-        const bool present = currentDevice(device) == FS_OK;
-        beginCall();
-        const int multiprocessors = present ? device.multiprocessors : multiprocessorsOfH200;
-        if (FsStatus s = makePlan(call, multiprocessors, plan); s != FS_OK) return s;
+        if (FsStatus s = makePlan(call, multiprocessorsHere(), plan); s != FS_OK) return s;
         if (FsStatus s = checkPointer(size, "size"); s != FS_OK) return s;
         const std::string source = sourceOf(call->chain->program, plan);
         *size = source.size() + 1;

@@ -188,7 +188,15 @@ std::vector<std::vector<double>> pointwiseChain(const Program& program, const Sh
         }
     }
     std::vector<std::vector<double>> outputs;
-    for (int output : program.outputs) outputs.push_back(values[size_t(output)]);
+    for (size_t i = 0; i < program.outputs.size(); ++i) {
+        const size_t node = size_t(program.outputs[i]);
+        outputs.push_back(values[node]);
+        if (!program.summed[i]) continue;
+        std::vector<double> sums(size_t(shapes.region.last()));
+        for (size_t e = 0; e < values[node].size(); ++e) sums[e % sums.size()] += values[node][e];
+        for (double& v : sums) v = held(program.nodes[node].dtype, v, round);
+        outputs.back() = std::move(sums);
+    }
     return outputs;
 }
 

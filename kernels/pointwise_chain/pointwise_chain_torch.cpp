@@ -112,7 +112,12 @@ Tensors runCuda(at::TensorList inputs, const std::string& text, bool fast) {
     c.allocate(inputs[0]);
     for (size_t i = 0; i < c.in.size(); ++i) c.in[i].data = inputs[i].data_ptr();
     for (size_t i = 0; i < c.out.size(); ++i) c.out[i].data = c.outputs[i].data_ptr();
-    checkCall(fusescope_pointwise_chain(&c.call, streamOf(inputs[0])));
+    const bool sums = std::find(c.chain->program.summed.begin(), c.chain->program.summed.end(), true) !=
+                      c.chain->program.summed.end();
+    if (sums)
+        callWithWorkspace(c.call, fusescope_pointwise_chain_workspace, fusescope_pointwise_chain, inputs[0]);
+    else // the plan is made once
+        checkCall(fusescope_pointwise_chain(&c.call, nullptr, 0, streamOf(inputs[0])));
     return std::move(c.outputs);
 }
 
@@ -156,11 +161,18 @@ Tensors runMeta(at::TensorList inputs, const std::string& text, bool) {
     c10::SymDimVector row = region;
     if (!row.empty()) row.back() = 1;
     Tensors outputs;
-    for (int output : chain->program.outputs) {
-        const c10::SymDimVector& shape = shapes[size_t(output)];
-        TORCH_CHECK(shape == region || shape == row, "pointwise_chain: output %", output, ": its shape ",
-                    c10::SymIntArrayRef(shape), " is neither the region's ", c10::SymIntArrayRef(region),
-                    " nor that of its rows");
+    for (size_t i = 0; i < chain->program.outputs.size(); ++i) {
+        const int output = chain->program.outputs[i];
+        c10::SymDimVector shape = shapes[size_t(output)];
+        if (chain->program.summed[i]) {
+            TORCH_CHECK(shape == region && !shape.empty(), "pointwise_chain: output %", output, ": its shape ",
+                        c10::SymIntArrayRef(shape), " is not the region's ", c10::SymIntArrayRef(region),
+                        ", over whose rows it is summed");
+            shape = {region.back()};
+        } else
+            TORCH_CHECK(shape == region || shape == row, "pointwise_chain: output %", output, ": its shape ",
+                        c10::SymIntArrayRef(shape), " is neither the region's ", c10::SymIntArrayRef(region),
+                        " nor that of its rows");
         const at::ScalarType type = scalarTypeOf(chain->program.nodes[size_t(output)].dtype);
         outputs.push_back(at::empty_symint(shape, inputs[0].options().dtype(type)));
     }
@@ -172,9 +184,10 @@ Tensors callChain(at::TensorList inputs, const std::string& text, bool fast) {
     return op.call(inputs, text, fast);
 }
 
-/// A gradient of the broadcast shape, or of its rows, as the input's.
-Tensor shapedAs(const Tensor& input, const Tensor& gradient) {
+/// A gradient of the broadcast shape, of its rows, or summed over them, as the input's.
+Tensor shapedAs(const Tensor& input, const Tensor& gradient, bool summed) {
     Tensor g = gradient;
+    if (summed) return g.view_symint(input.sym_sizes());
     if (input.dim() > 0 && input.sym_size(-1) != g.sym_size(-1) && g.sym_size(-1) == 1) {
         c10::SymDimVector wide(g.sym_sizes().begin(), g.sym_sizes().end());
         wide.back() = input.sym_size(-1);
@@ -189,18 +202,37 @@ std::vector<int64_t> lastSizes(at::TensorList inputs) {
     return last;
 }
 
+/// Of the inputs, which of them every row of the region reads as a whole: weights and biases of a row's width.
+std::vector<bool> rowInputs(at::TensorList inputs) {
+    const auto isRow = [](const Tensor& t) {
+        for (int64_t d = 0; d + 1 < t.dim(); ++d)
+            if (t.sym_size(d) != 1) return false;
+        return true;
+    };
+    bool several = false; // rows
+    c10::SymInt width = 1;
+    for (const Tensor& t : inputs) {
+        several = several || !isRow(t);
+        if (t.dim() > 0 && t.sym_size(-1) != 1) width = t.sym_size(-1);
+    }
+    std::vector<bool> rows;
+    for (const Tensor& t : inputs)
+        rows.push_back(several && t.dim() > 0 && width != 1 && t.sym_size(-1) == width && isRow(t));
+    return rows;
+}
+
 /// A backward as the regions that it takes, each with as many gradients as a region may have outputs; or a sentence:
 /// there is none.
 using Gradients = std::variant<std::vector<chain::Gradient>, std::string>;
 
-Gradients makeGradients(const chain::Program& program, const std::vector<int64_t>& last,
+Gradients makeGradients(const chain::Program& program, const std::vector<int64_t>& last, const std::vector<bool>& row,
                         const std::vector<bool>& wanted) {
     std::vector<chain::Gradient> all;
     for (size_t begin = 0; begin < wanted.size();) {
         std::vector<bool> some(wanted.size(), false);
         for (int found = 0; begin < wanted.size() && found < FS_CHAIN_MAX_OUTPUTS; ++begin)
             if (wanted[begin]) some[begin] = ++found > 0;
-        auto made = chain::gradientOf(program, last, some);
+        auto made = chain::gradientOf(program, last, row, some);
         if (auto* refused = std::get_if<std::string>(&made)) return std::move(*refused);
         all.push_back(std::get<chain::Gradient>(std::move(made)));
     }
@@ -214,13 +246,15 @@ std::shared_ptr<const Gradients> gradientsOf(const std::string& text, at::Tensor
     static std::mutex mutex;
     static auto& known = *new std::unordered_map<std::string, std::shared_ptr<const Gradients>>;
     const std::vector<int64_t> last = lastSizes(inputs);
+    const std::vector<bool> row = rowInputs(inputs);
     std::string key = text;
-    for (size_t i = 0; i < wanted.size(); ++i) key += (wanted[i] ? '+' : '-') + std::to_string(last[i]);
+    for (size_t i = 0; i < wanted.size(); ++i)
+        key += (wanted[i] ? '+' : '-') + std::to_string(last[i]) + (row[i] ? "r" : "");
     const Chain chain = chainOf(text);
     std::lock_guard lock(mutex);
     if (const auto found = known.find(key); found != known.end()) return found->second;
     if (known.size() >= most) known.clear();
-    return known[key] = std::make_shared<const Gradients>(makeGradients(chain->program, last, wanted));
+    return known[key] = std::make_shared<const Gradients>(makeGradients(chain->program, last, row, wanted));
 }
 
 struct PointwiseChain : torch::autograd::Function<PointwiseChain> {
@@ -265,17 +299,19 @@ struct PointwiseChain : torch::autograd::Function<PointwiseChain> {
         const auto made = gradientsOf(text, inputs, wanted);
         if (const auto* refused = std::get_if<std::string>(made.get())) TORCH_CHECK(false, *refused);
         const Chain chain = chainOf(text);
+        c10::SymDimVector region;
+        for (size_t i = 0; i < count; ++i) region = at::infer_size_symdimvector(region, inputs[i].sym_sizes());
         for (size_t i = 0; i < gradients.size(); ++i)
             if (chain::isFloating(chain->program.nodes[size_t(chain->program.outputs[i])].dtype))
-                inputs.push_back(gradients[i]);
+                inputs.push_back(chain->program.summed[i] ? gradients[i].expand_symint(region) : gradients[i]);
         variable_list results(count + 2); // the text and `fast` have none
         for (const chain::Gradient& gradient : std::get<std::vector<chain::Gradient>>(*made)) {
             Tensors used, found;
             for (const int i : gradient.from) used.push_back(inputs[size_t(i)]);
             if (!gradient.text.empty()) found = callChain(used, gradient.text, context->saved_data["fast"].toBool());
-            for (const auto [input, value] : gradient.of)
-                results[size_t(input)] =
-                    shapedAs(inputs[size_t(input)], value < 0 ? inputs[size_t(-1 - value)] : found[size_t(value)]);
+            for (const auto [input, value, summed] : gradient.of)
+                results[size_t(input)] = shapedAs(
+                    inputs[size_t(input)], value < 0 ? inputs[size_t(-1 - value)] : found[size_t(value)], summed);
         }
         for (size_t i = 0; i < count; ++i)
             if (wanted[i] && !results[i].defined()) results[i] = at::zeros_like(inputs[i]);
@@ -334,7 +370,7 @@ backwardText(at::TensorList inputs, const std::string& text) {
     checkInputs(*chain, inputs);
     std::vector<bool> wanted;
     for (const Tensor& t : inputs) wanted.push_back(t.is_floating_point());
-    const auto made = chain::gradientOf(chain->program, lastSizes(inputs), wanted);
+    const auto made = chain::gradientOf(chain->program, lastSizes(inputs), rowInputs(inputs), wanted);
     if (const auto* refused = std::get_if<std::string>(&made)) TORCH_CHECK(false, *refused);
     const auto& g = std::get<chain::Gradient>(made);
     std::vector<int64_t> of, value;

@@ -227,6 +227,34 @@ template <int N> __device__ __forceinline__ void sigmoid(const double (&x)[N], d
 #pragma unroll
     for (int i = 0; i < N; ++i) y[i] = __ddiv_rn(1., 1. + exp(-x[i]));
 }
+
+// By a value that the whole row shares. The compiler's division tests and branches for each element; where neither the
+// quotient nor a remainder can leave the normal numbers, a product with the reciprocal and two corrections are exact
+// (Markstein), and one test serves a pack. Turned so, a zero keeps its sign.
+template <int N> __device__ __forceinline__ void divideBy(const float (&a)[N], float b, float (&q)[N]) {
+    const float inverse = __frcp_rn(b);
+    bool near = b > 0x1p-24f && b < 0x1p24f;
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+        const float size = fabsf(a[i]);
+        near = near && size < 0x1p100f && (size > 0x1p-100f || size == 0.f);
+    }
+    if (near) {
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+            float c = __fmul_rn(a[i], inverse);
+            c = __fmaf_rn(-__fmaf_rn(b, c, -a[i]), inverse, c);
+            q[i] = __fmaf_rn(-__fmaf_rn(b, c, -a[i]), inverse, c);
+        }
+    } else {
+#pragma unroll
+        for (int i = 0; i < N; ++i) q[i] = __fdiv_rn(a[i], b);
+    }
+}
+template <int N> __device__ __forceinline__ void divideBy(const double (&a)[N], double b, double (&q)[N]) {
+#pragma unroll
+    for (int i = 0; i < N; ++i) q[i] = __ddiv_rn(a[i], b);
+}
 __device__ __forceinline__ float gelu(float x) {
     return __fmul_rn(__fmul_rn(x, 0.5f), 1.f + erff(x * 0.707106781186547524f));
 }
@@ -250,6 +278,13 @@ struct Sum {
 };
 struct Maximum {
     template <class T> static __device__ __forceinline__ T join(T a, T b) { return maximum(a, b); }
+#if __CUDA_ARCH__ >= 800
+    static __device__ __forceinline__ float join(float a, float b) { // which NaN wins does not matter here
+        float most;
+        asm("max.NaN.f32 %0, %1, %2;" : "=f"(most) : "f"(a), "f"(b));
+        return most;
+    }
+#endif
 };
 template <class R, int Lanes, class T> __device__ __forceinline__ T joinLanes(T v) {
 #pragma unroll
@@ -257,15 +292,28 @@ template <class R, int Lanes, class T> __device__ __forceinline__ T joinLanes(T 
         v = R::join(v, __shfl_xor_sync(0xffffffffu, v, distance));
     return v;
 }
-template <class R, class T> __device__ __forceinline__ T joinBlock(T v, T* scratch) {
+// Of a block: each warp leaves its part; after a barrier everyone joins the parts.
+template <class R, class T> __device__ __forceinline__ void leave(T v, T* scratch) {
     v = joinLanes<R, 32>(v);
-    const int warps = blockDim.x / 32;
-    if (warps == 1) return v;
     if ((threadIdx.x & 31) == 0) scratch[threadIdx.x / 32] = v;
-    __syncthreads();
+}
+template <class R, class T> __device__ __forceinline__ T joined(const T* scratch) {
     T all = scratch[0];
-    for (int w = 1; w < warps; ++w) all = R::join(all, scratch[w]);
+    for (int w = 1; w < int(blockDim.x / 32); ++w) all = R::join(all, scratch[w]);
     return all;
+}
+
+// Sums over rows: of a column's elements, each thread its own.
+template <class T, int N> __device__ __forceinline__ void storeSums(T* p, const T (&v)[N]) {
+    store(p, narrow<T>(v));
+}
+// Where a thread has more columns than registers, they lie in memory.
+template <class T, int N> __device__ __forceinline__ void addToMemory(T* p, const T (&v)[N], bool first) {
+    Pack<T, N> sums{};
+    if (!first) sums = loadOnce<N>(static_cast<const T*>(p));
+#pragma unroll
+    for (int i = 0; i < N; ++i) sums.e[i] = add(sums.e[i], v[i]);
+    store(p, sums);
 }
 
 // Divisions by what does not change during a launch. Below 2^31 a product serves.

@@ -123,6 +123,14 @@ std::string textOf(const Shape& shape) {
     return text + "]";
 }
 
+Shape outputShape(const Program& program, const Shapes& shapes, size_t output) {
+    if (!program.summed[output]) return shapes.nodes[size_t(program.outputs[output])];
+    Shape row;
+    row.dims = 1;
+    row.size[0] = shapes.region.last();
+    return row;
+}
+
 std::variant<Shapes, std::string> shapesOf(const Program& program, const FsChainTensor* inputs) {
     constexpr int64_t most = int64_t{1} << 46; // far beyond any device, far from overflow
     Shapes shapes;
@@ -165,8 +173,14 @@ std::variant<Shapes, std::string> shapesOf(const Program& program, const FsChain
     }
     shapes.row = shapes.region;
     if (shapes.row.dims > 0) shapes.row.size[size_t(shapes.row.dims) - 1] = 1;
-    for (int output : program.outputs) {
+    for (size_t i = 0; i < program.outputs.size(); ++i) {
+        const int output = program.outputs[i];
         const Shape& shape = shapes.nodes[size_t(output)];
+        if (program.summed[i]) {
+            if (shape == shapes.region && shape.dims > 0) continue;
+            return sentence("output %%%d: its shape %s is not the region's %s, over whose rows it is summed", output,
+                            textOf(shape).c_str(), textOf(shapes.region).c_str());
+        }
         if (shape == shapes.region || shape == shapes.row) continue;
         return sentence("output %%%d: its shape %s is neither the region's %s nor that of its rows", output,
                         textOf(shape).c_str(), textOf(shapes.region).c_str());

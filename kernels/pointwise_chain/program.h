@@ -122,6 +122,7 @@ struct Node {
 struct Program {
     std::vector<Node> nodes; ///< inputs first
     std::vector<int> outputs;
+    std::vector<bool> summed; ///< of each output: over all rows
     int inputs = 0;
 };
 
@@ -145,6 +146,9 @@ struct Shapes {
     Shape region; ///< of all inputs together
     Shape row;    ///< the region with the last dimension 1
 };
+
+/// The shape of an output: its node's, or, of a summed one, a row of the region.
+Shape outputShape(const Program& program, const Shapes& shapes, size_t output);
 
 /// The shapes, or a sentence. Checks inputs' types as well; not their data or strides.
 std::variant<Shapes, std::string> shapesOf(const Program& program, const FsChainTensor* inputs);

@@ -117,16 +117,22 @@ private:
     }
 
     void readOutput(const std::vector<Text>& words) {
-        if (words.size() != 2) return refuse("expected 'output %N'");
+        const bool summed = words.size() == 3 && words[2] == "summed";
+        if (words.size() != 2 && !summed) return refuse("expected 'output %N' or 'output %N summed'");
         size_t n = 0;
         if (words[1][0] != '%' || !numberOf(words[1].substr(1), n) || n >= program_.nodes.size())
             return refuse("output: expected a result before it, found %s", quoted(words[1]).c_str());
         if (program_.outputs.size() == FS_CHAIN_MAX_OUTPUTS)
             return refuse("more than %d outputs", int(FS_CHAIN_MAX_OUTPUTS));
-        if (program_.nodes[n].op == Op::input) return refuse("output %%%zu is an input", n);
-        for (int other : program_.outputs)
-            if (size_t(other) == n) return refuse("output %%%zu is written twice", n);
+        if (program_.nodes[n].op == Op::input && !summed) return refuse("output %%%zu is an input", n);
+        if (summed && !isFloating(program_.nodes[n].dtype))
+            return refuse("output %%%zu: a sum over rows is of floating numbers, found %s", n,
+                          nameOf(program_.nodes[n].dtype));
+        for (size_t i = 0; i < program_.outputs.size(); ++i)
+            if (size_t(program_.outputs[i]) == n && program_.summed[i] == summed)
+                return refuse("output %%%zu is written twice", n);
         program_.outputs.push_back(int(n));
+        program_.summed.push_back(summed);
     }
 
     void readOperator(const std::vector<Text>& words) {

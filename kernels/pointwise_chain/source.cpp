@@ -212,24 +212,37 @@ private:
     // With row reductions: one pass over the row for each level of them, and one that writes.
 
     void rows() {
-        open("extern \"C\" __global__ void __launch_bounds__(" + str(plan_.bound) + ") " + kernelName +
+        open("extern \"C\" __global__ void __launch_bounds__(" + str(plan_.bound) +
+             (plan_.persistent ? ", " + str(plan_.perMultiprocessor) : "") + ") " + kernelName +
              "(const __grid_constant__ Arguments a)");
         line("constexpr int N = width, rowsInFlight = " + str(plan_.rowsInFlight) + ";");
         if (plan_.lanes > 0) {
             line("constexpr int lanes = " + str(plan_.lanes) + ";");
             line("const int lane = int(threadIdx.x) % lanes, groups = int(blockDim.x) / lanes;");
-            line("const Index first = Index(blockIdx.x) * (groups * rowsInFlight) + Index(threadIdx.x) / lanes;");
         } else {
             line("const int lane = int(threadIdx.x), lanes = int(blockDim.x), groups = 1;");
-            line("const Index first = Index(blockIdx.x);");
             for (size_t i = 0; i < program_.nodes.size(); ++i)
                 if (nodes_.isReduction(int(i)))
                     line(std::string("__shared__ ") + valueType(program_.nodes[i].dtype) + " scratch" +
-                         str(int64_t(i)) + "[32];");
+                         str(int64_t(i)) + (plan_.persistent ? "[2][32];" : "[32];"));
         }
+        if (plan_.persistent) {
+            // Of two sets of scratch, so that a row's parts are not overwritten while a warp still reads them.
+            line("int phase = 0;");
+            declareSums();
+            const Nodes ones = rowInputs(true);
+            for (int i : ones) line(packType(size_t(i), "width") + " q" + str(i) + "[1][inFlight] = {};");
+            loadRow(ones, "", true);
+            open("for (Index block = Index(blockIdx.x) * (groups * rowsInFlight); block < Index(a.rows); "
+                 "block += Index(gridDim.x) * (groups * rowsInFlight), phase ^= 1)");
+        } else {
+            line("const Index block = Index(blockIdx.x) * (groups * rowsInFlight);");
+        }
+        line("const Index first = block + Index(threadIdx.x) / lanes;");
         for (size_t i = 0; i < plan_.inputs.size(); ++i)
-            line(packType(i, "width") + " q" + str(int64_t(i)) + "[rowsInFlight]" +
-                 (plan_.inputs[i].access == Access::same ? "" : "[inFlight]") + " = {};");
+            if (!loadedOnce(i))
+                line(packType(i, "width") + " q" + str(int64_t(i)) + "[rowsInFlight]" +
+                     (plan_.inputs[i].access == Access::same ? "" : "[inFlight]") + " = {};");
         const bool looped = plan_.kind == Kind::looped;
         unrolled("for (int u = 0; u < rowsInFlight; ++u)");
         openRow();
@@ -238,7 +251,7 @@ private:
         for (size_t i = 0; i < plan_.inputs.size(); ++i)
             if (plan_.inputs[i].access == Access::same)
                 line("q" + str(int64_t(i)) + "[u] = " + load(i, "1") + "(" + rowStart("in", i) + ");");
-        if (!looped) loadRow(rowInputs(), "", true);
+        if (!looped) loadRow(rowInputs(false), "", true);
         close();
         close();
         unrolled("for (int u = 0; u < rowsInFlight; ++u)");
@@ -254,6 +267,81 @@ private:
         }
         writeRow();
         close();
+        if (plan_.persistent) {
+            close();
+            writeSums();
+        }
+        close();
+    }
+
+    // Sums over rows: in registers, the columns of a thread; where a row does not fit there, in the workspace.
+
+    const char* sumTypeOf(size_t output) const { return valueType(sumType(plan_.outputs[output].dtype)); }
+
+    void declareSums() {
+        if (plan_.kind == Kind::looped) return;
+        for (size_t i = 0; i < plan_.outputs.size(); ++i)
+            if (plan_.outputs[i].summed)
+                line(std::string(sumTypeOf(i)) + " sum" + str(int64_t(i)) + "[inFlight][N] = {};");
+    }
+
+    std::string partOf(size_t output) const {
+        return "a.out" + str(int64_t(output)) + " + (long long)(blockIdx.x) * (a.packs * width)";
+    }
+
+    void addToSum(size_t output) {
+        const int node = program_.outputs[output];
+        const std::string name = "sum" + str(int64_t(output)), value = nodes_.element(node);
+        if (plan_.kind == Kind::looped) {
+            line(std::string(sumTypeOf(output)) + " term" + str(int64_t(output)) + "[N];");
+            text_ += "#pragma unroll\n";
+            line("for (int i = 0; i < N; ++i) term" + str(int64_t(output)) + "[i] = " + value + ";");
+            line("if (inside) addToMemory(" + partOf(output) + " + column, term" + str(int64_t(output)) +
+                 ", block == Index(blockIdx.x));");
+            return;
+        }
+        text_ += "#pragma unroll\n";
+        line("for (int i = 0; i < N; ++i) " + name + "[k][i] = inside ? add(" + name + "[k][i], " + value + ") : " +
+             name + "[k][i];");
+    }
+
+    void writeSums() {
+        if (plan_.kind == Kind::looped) return;
+        for (size_t i = 0; i < plan_.outputs.size(); ++i) {
+            if (!plan_.outputs[i].summed) continue;
+            const std::string name = "sum" + str(int64_t(i));
+            if (plan_.lanes > 0)
+                joinGroups(i, name);
+            else {
+                unrolled("for (int k = 0; k < inFlight; ++k)");
+                line("const Index pack = lane + k * lanes;");
+                line("if (pack < Index(a.packs)) storeSums(" + partOf(i) + " + pack * width, " + name + "[k]);");
+                close();
+            }
+        }
+    }
+
+    /// The sums of a block whose rows lie beside each other: of the groups of a warp, then of the warps.
+    void joinGroups(size_t output, const std::string& name) {
+        open("");
+        line(std::string("__shared__ ") + sumTypeOf(output) + " parts[" + str(plan_.bound / 32) +
+             "][lanes * inFlight * width];");
+        unrolled("for (int k = 0; k < inFlight; ++k)");
+        unrolled("for (int i = 0; i < N; ++i)");
+        line("auto v = " + name + "[k][i];");
+        text_ += "#pragma unroll\n";
+        line("for (int distance = lanes; distance < 32; distance *= 2) v = add(v, __shfl_xor_sync(0xffffffffu, v, "
+             "distance));");
+        line("if (int(threadIdx.x) % 32 < lanes) parts[threadIdx.x / 32][(lane + k * lanes) * width + i] = v;");
+        close();
+        close();
+        line("__syncthreads();");
+        open("for (int c = int(threadIdx.x); c < int(a.packs) * width; c += int(blockDim.x))");
+        line("auto v = parts[0][c];");
+        line("for (int w = 1; w < int(blockDim.x) / 32; ++w) v = add(v, parts[w][c]);");
+        line("*(" + partOf(output) + " + c) = v;");
+        close();
+        line("__syncthreads();");
         close();
     }
 
@@ -262,12 +350,17 @@ private:
         line("const bool live = row < Index(a.rows);");
     }
 
-    Nodes rowInputs() const {
+    bool loadedOnce(size_t input) const { return plan_.kind == Kind::rows && plan_.inputs[input].everyRow; }
+
+    /// The inputs that are read by packs: `once` for all rows, or for each.
+    Nodes rowInputs(bool once) const {
         Nodes inputs;
         for (size_t i = 0; i < plan_.inputs.size(); ++i)
-            if (plan_.inputs[i].access != Access::same) inputs.push_back(int(i));
+            if (plan_.inputs[i].access != Access::same && loadedOnce(i) == once) inputs.push_back(int(i));
         return inputs;
     }
+
+    std::string packName(int input) const { return "q" + str(input) + (loadedOnce(size_t(input)) ? "[0][k]" : "[u][k]"); }
 
     /// Loads the packs of this thread. `known`: the row is known to be one.
     void loadRow(const Nodes& inputs, const std::string& base, bool known) {
@@ -276,7 +369,8 @@ private:
         line("const Index pack = " + base + "lane + k * lanes, column = pack * width;");
         line(std::string("if (pack >= Index(a.packs)") + (known ? "" : " || !live") + ") continue;");
         for (int i : inputs)
-            line("q" + str(i) + "[u][k] = " + load(size_t(i), "width") + "(" + rowStart("in", size_t(i)) +
+            line(packName(i) + " = " + load(size_t(i), "width") + "(" +
+                 (loadedOnce(size_t(i)) ? "a.in" + str(i) : rowStart("in", size_t(i))) +
                  column("in", size_t(i), plan_.inputs[size_t(i)]) + ");");
         close();
     }
@@ -313,7 +407,7 @@ private:
         line("const bool inside = live && pack < Index(a.packs);");
         for (int i : nodes) {
             if (i < program_.inputs)
-                widenInput(i, "q" + str(i) + "[u][k]");
+                widenInput(i, packName(i));
             else
                 text_ += nodes_.statements(i, indent());
         }
@@ -344,11 +438,17 @@ private:
                 line("if (inside) r" + str(r) + " = " + combiner(r) + "::join(r" + str(r) + ", " + part + ");");
             }
         });
+        const auto scratch = [&](int r) { return "scratch" + str(r) + (plan_.persistent ? "[phase]" : ""); };
+        if (plan_.lanes == 0) { // one barrier for all of them
+            for (int r : reductions)
+                line(std::string("leave<") + combiner(r) + ">(r" + str(r) + ", " + scratch(r) + ");");
+            line("__syncthreads();");
+        }
         for (int r : reductions) {
             const Node& node = program_.nodes[size_t(r)];
             const std::string joined =
                 plan_.lanes > 0 ? std::string("joinLanes<") + combiner(r) + ", lanes>(r" + str(r) + ")"
-                                : std::string("joinBlock<") + combiner(r) + ">(r" + str(r) + ", scratch" + str(r) + ")";
+                                : std::string("joined<") + combiner(r) + ">(" + scratch(r) + ")";
             const std::string type = valueType(node.dtype);
             line(type + " v" + str(r) + "[1];");
             line("v" + str(r) +
@@ -375,10 +475,14 @@ private:
     void writeRow() {
         Nodes wanted;
         for (size_t i = 0; i < plan_.outputs.size(); ++i)
-            if (!plan_.outputs[i].perRow) wanted.push_back(program_.outputs[i]);
+            if (plan_.outputs[i].summed || !plan_.outputs[i].perRow) wanted.push_back(program_.outputs[i]);
         if (!wanted.empty())
             walk(wanted, [&] {
                 for (size_t i = 0; i < plan_.outputs.size(); ++i) {
+                    if (plan_.outputs[i].summed) {
+                        addToSum(i);
+                        continue;
+                    }
                     if (plan_.outputs[i].perRow) continue;
                     narrowed(program_.outputs[i], "const auto out" + str(int64_t(i)) + " = ");
                     line("if (inside) store(" + rowStart("out", i) + column("out", i, plan_.outputs[i]) + ", out" +
@@ -386,7 +490,7 @@ private:
                 }
             });
         for (size_t i = 0; i < plan_.outputs.size(); ++i) {
-            if (!plan_.outputs[i].perRow) continue;
+            if (!plan_.outputs[i].perRow || plan_.outputs[i].summed) continue;
             const std::string node = str(program_.outputs[i]);
             line("if (live && lane == 0) store(" + rowStart("out", i) + ", narrow<" +
                  elementType(plan_.outputs[i].dtype) + ">(v" + node + "));");

@@ -37,14 +37,15 @@ std::vector<FsChainTensor> inputsOf(const Program& program, unsigned seed) {
     return inputs;
 }
 
-/// Outputs as PyTorch would make them.
-std::vector<FsChainTensor> outputsOf(const Program& program, const Shapes& shapes) {
+/// Outputs as PyTorch would make them; or their gradients, of a sum over rows for each of these.
+std::vector<FsChainTensor> outputsOf(const Program& program, const Shapes& shapes, bool gradients = false) {
     std::vector<FsChainTensor> outputs;
-    for (const int node : program.outputs) {
-        const Shape& shape = shapes.nodes[size_t(node)];
+    for (size_t i = 0; i < program.outputs.size(); ++i) {
+        const Shape shape =
+            gradients ? shapes.nodes[size_t(program.outputs[i])] : outputShape(program, shapes, i);
         FsChainTensor t{};
         t.data = reinterpret_cast<void*>(somewhere);
-        t.dtype = program.nodes[size_t(node)].dtype;
+        t.dtype = program.nodes[size_t(program.outputs[i])].dtype;
         t.dims = shape.dims;
         int64_t stride = 1;
         for (int d = t.dims - 1; d >= 0; --d) {
@@ -57,9 +58,10 @@ std::vector<FsChainTensor> outputsOf(const Program& program, const Shapes& shape
     return outputs;
 }
 
-void writeSource(const Program& program, const std::vector<FsChainTensor>& inputs) {
+/// False where the inputs' shapes do not suit the region.
+bool writeSource(const Program& program, const std::vector<FsChainTensor>& inputs) {
     const auto shapes = shapesOf(program, inputs.data());
-    if (!std::holds_alternative<Shapes>(shapes)) return;
+    if (!std::holds_alternative<Shapes>(shapes)) return false;
     const std::vector<FsChainTensor> outputs = outputsOf(program, std::get<Shapes>(shapes));
     for (const FsRounding rounding : {FS_ROUND_AS_FRAMEWORK, FS_ROUND_ONCE}) {
         FsPointwiseChain call{};
@@ -71,7 +73,21 @@ void writeSource(const Program& program, const std::vector<FsChainTensor>& input
         const auto& plan = std::get<Plan>(planned);
         if (plan.grid > 0 && sourceOf(program, plan).empty()) std::abort();
         (void)argumentsOf(program, plan);
+        if (plan.persistent == (workspaceOf(plan) == 0) && plan.grid > 0 && plan.width > 0) std::abort();
     }
+    return true;
+}
+
+/// Inputs that are one row beside several, as the Torch binding finds them.
+std::vector<bool> rowsOf(const std::vector<FsChainTensor>& inputs) {
+    const auto isRow = [](const FsChainTensor& t) {
+        return std::all_of(t.size, t.size + std::max(0, t.dims - 1), [](int64_t size) { return size == 1; });
+    };
+    const bool several = !std::all_of(inputs.begin(), inputs.end(), isRow);
+    std::vector<bool> rows;
+    for (const FsChainTensor& t : inputs)
+        rows.push_back(several && t.dims > 0 && t.size[t.dims - 1] != 1 && isRow(t));
+    return rows;
 }
 
 } // namespace
@@ -85,7 +101,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto& program = std::get<Program>(parsed);
     if (program.nodes.size() > 200) return 0; // the backward of more may be too long a region
     const std::vector<FsChainTensor> inputs = inputsOf(program, unsigned(size));
-    writeSource(program, inputs);
+    const bool fits = writeSource(program, inputs);
 
     std::vector<int64_t> last;
     std::vector<bool> wanted;
@@ -94,12 +110,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         last.push_back(t.dims > 0 ? t.size[t.dims - 1] : 1);
         wanted.push_back(isFloating(t.dtype) && count++ < FS_CHAIN_MAX_OUTPUTS);
     }
-    const auto made = gradientOf(program, last, wanted);
+    const auto made = gradientOf(program, last, rowsOf(inputs), wanted);
     if (!std::holds_alternative<Gradient>(made)) return 0;
     const auto& gradient = std::get<Gradient>(made);
     const int given = int(std::count_if(program.outputs.begin(), program.outputs.end(),
                                         [&](int output) { return isFloating(program.nodes[size_t(output)].dtype); }));
-    for (const auto [input, value] : gradient.of)
+    for (const auto [input, value, summed] : gradient.of)
         if (!wanted[size_t(input)] ||
             (value < 0 && (-1 - value < program.inputs || -1 - value >= program.inputs + given)))
             std::abort(); // only the outputs' gradients pass through
@@ -109,8 +125,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (problem->find("more than") == std::string::npos) std::abort(); // too long, and nothing else
         return 0;
     }
-    const int outputs = int(std::get<Program>(backward).outputs.size());
-    for (const auto [input, value] : gradient.of)
-        if (value >= outputs) std::abort();
+    const auto& region = std::get<Program>(backward);
+    for (const auto [input, value, summed] : gradient.of)
+        if (value >= int(region.outputs.size()) || (value >= 0 && region.summed[size_t(value)] != summed)) std::abort();
+    if (!fits) return 0;
+    std::vector<FsChainTensor> all = inputs, used;
+    for (const FsChainTensor& t : outputsOf(program, std::get<Shapes>(shapesOf(program, inputs.data())), true))
+        if (isFloating(t.dtype)) all.push_back(t);
+    for (const int i : gradient.from) used.push_back(all[size_t(i)]);
+    if (!writeSource(region, used)) std::abort();
     return 0;
 }
