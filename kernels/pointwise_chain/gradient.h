@@ -26,8 +26,9 @@ struct Gradient {
 };
 
 /// The gradients of the inputs that are `wanted` (floating ones), for inputs whose last dimensions are `last` (1 for
-/// 0-d tensors) and of which some are a `row` that all rows of the region read (a weight, a bias). Formulas are PyTorch's (derivatives.yaml); half precision is computed in fp32 within an operator's
-/// formula and rounded to the operand's type after it. Or a sentence: where there is none.
+/// 0-d tensors) and of which some are a `row` that all rows of the region read (a weight, a bias). Formulas are
+/// PyTorch's (derivatives.yaml); half precision is computed in fp32 within an operator's formula and rounded to the
+/// operand's type after it. Or a sentence: where there is none.
 std::variant<Gradient, std::string> gradientOf(const Program& program, const std::vector<int64_t>& last,
                                                const std::vector<bool>& row, const std::vector<bool>& wanted);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace fusescope::kernels::chain {
 namespace {
@@ -293,37 +294,50 @@ private:
             plan_.rowsInFlight = hinted ? hinted : few ? 1 : std::max(1, 4 / (plan_.inFlight * pieces()));
             setThreads(hintedThreads(256));
             plan_.grid = quotientUp(plan_.rows, int64_t(plan_.threads / plan_.lanes) * plan_.rowsInFlight);
-            stay(1024);
+            stay();
             return;
         }
         plan_.grid = plan_.rows;
         // Few rows: more threads a row, so that each waits for fewer loads. Many: fewer threads a row, so that a
         // barrier costs less and more bytes are under way.
-        // Sums over rows take registers too.
-        for (int perThread = hinted ? hinted : few ? 1 : plan_.persistent ? 2 : 4; packs > 0 && perThread <= 8; perThread *= 2) {
+        for (int perThread = hinted ? hinted : few ? 1 : 4; packs > 0 && perThread <= 8; perThread *= 2) {
             const int64_t threads = rounded(quotientUp(packs, perThread), 32);
             if (threads > 1024) continue;
             setThreads(threads);
             plan_.inFlight = int(quotientUp(packs, threads));
             if (registersOf(plan_.inFlight) > std::min(255, 65536 / plan_.bound)) continue;
-            stay(512);
+            stay();
             return;
         }
         plan_.kind = Kind::looped;
         setThreads(hintedThreads(packs == 0 ? 32 : 512));
         plan_.inFlight = packs == 0 ? 1 : std::max(1, 4 / pieces());
-        stay(1024);
+        stay();
     }
 
-    /// A grid whose blocks go from row to row, `threads` of them on a multiprocessor. Few rows: half as many blocks as
-    /// rows, since each leaves a part of the sums; but all multiprocessors.
-    void stay(int threads) {
+    /// A grid whose blocks go from row to row, as many as fit on the device. Few rows: half as many blocks as rows,
+    /// since each leaves a part of the sums; but all multiprocessors.
+    void stay() {
         if (!plan_.persistent) return;
-        plan_.perMultiprocessor =
-            call_.hint.blocks_per_sm > 0 ? std::min(call_.hint.blocks_per_sm, 2048 / plan_.bound)
-                                         : std::max(1, threads / plan_.bound);
-        const int64_t most = int64_t(multiprocessors_) * std::max(1, plan_.perMultiprocessor);
+        const int registers = plan_.kind == Kind::looped ? 64 : registersOf(plan_.inFlight);
+        const int fitting = int(std::lround(65536.0 / (double(registers) * plan_.bound)));
+        const int wanted = call_.hint.blocks_per_sm > 0 ? call_.hint.blocks_per_sm : fitting;
+        plan_.perMultiprocessor = std::clamp(wanted, 1, 2048 / plan_.bound);
+        stage();
+        const int64_t most = int64_t(multiprocessors_) * plan_.perMultiprocessor;
         plan_.grid = std::min({plan_.grid, most, std::max<int64_t>(multiprocessors_, plan_.grid / 2)});
+    }
+
+    /// Which inputs' next rows wait in shared memory: as many as leave the blocks their places.
+    void stage() {
+        if (plan_.kind != Kind::rows) return;
+        int room = std::min(44 * 1024, 200 * 1024 / plan_.perMultiprocessor);
+        for (TensorPlan& p : plan_.inputs) {
+            const int pack = plan_.n * sizeOf(p.dtype),
+                      bytes = pack * plan_.inFlight * plan_.rowsInFlight * plan_.bound;
+            p.staged = p.access == Access::vector && !p.everyRow && pack >= 4 && bytes <= room;
+            if (p.staged) room -= bytes;
+        }
     }
 
     /// What a thread that keeps its part of a row in registers may need: the packs as they came, values computed before
@@ -349,7 +363,9 @@ private:
         int sums = 0;
         for (const TensorPlan& p : plan_.outputs)
             if (p.summed) sums += plan_.n * sizeOf(sumType(p.dtype)) / 4;
-        return 48 + perThread * (packRegisters() + plan_.n * std::min(kept, 2) + sums) + 2 * plan_.n;
+        // A grid that stays asks for a number of blocks, and the compiler then prefers computing anew to keeping.
+        if (sums > 0) return 48 + perThread * (packRegisters() + sums);
+        return 48 + perThread * (packRegisters() + plan_.n * std::min(kept, 2)) + 2 * plan_.n;
     }
 
     const Program& program_;
@@ -389,13 +405,11 @@ struct Filler {
 
 std::string Plan::key() const {
     std::string key;
-    for (int v :
-         {int(kind), int(rounding), n, inFlight, rowsInFlight, lanes, bound, int(wide), int(tail > 0), outerDims,
-          persistent ? perMultiprocessor : 0})
+    for (int v : {int(kind), int(rounding), n, inFlight, rowsInFlight, lanes, bound, int(wide), int(tail > 0),
+                  outerDims, persistent ? perMultiprocessor : 0})
         key += std::to_string(v) + ' ';
     for (const auto* tensors : {&inputs, &outputs})
-        for (const TensorPlan& t : *tensors)
-            key += char('a' + 2 * int(t.access) + int(t.shared) + 6 * int(t.everyRow));
+        for (const TensorPlan& t : *tensors) key += char('a' + 2 * int(t.access) + int(t.shared) + 6 * int(t.everyRow));
     for (bool t : trivial) key += t ? '1' : '0';
     return key;
 }

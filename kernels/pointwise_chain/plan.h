@@ -30,10 +30,11 @@ struct TensorPlan {
     Access access = Access::vector;
     bool shared = false;   ///< an input that several rows read
     bool everyRow = false; ///< an input whose one row all rows read, and a grid that stays: it is loaded once
-    bool perRow = false; ///< an output with one element a row
-    bool summed = false; ///< an output that is a sum over rows: each block leaves its part in `partial`
+    bool staged = false;   ///< an input whose next row is on its way into shared memory while one is computed
+    bool perRow = false;   ///< an output with one element a row
+    bool summed = false;   ///< an output that is a sum over rows: each block leaves its part in `partial`
     void* partial = nullptr;
-    int64_t inner = 1;   ///< stride inside a row
+    int64_t inner = 1; ///< stride inside a row
     std::array<int64_t, FS_CHAIN_MAX_DIMS> outer{};
 };
 

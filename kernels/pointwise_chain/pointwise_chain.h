@@ -16,7 +16,8 @@
 //     %9 = mul.bf16 %1 %8
 //     output %9
 //
-//  - A line is `%N = input TYPE`, `%N = OPERATOR.TYPE OPERAND... [alpha=C]` or `output %N [summed]`. N counts up from 0 without
+//  - A line is `%N = input TYPE`, `%N = OPERATOR.TYPE OPERAND... [alpha=C]` or `output %N [summed]`. N counts up from 0
+//  without
 //    gaps, inputs come first, outputs last. `#` starts a comment; `;` ends a line too.
 //  - TYPE: f32 f16 bf16 f64 i64 i32 bool. The type of an operator is that of its result in the framework.
 //  - An operand is %N or a scalar constant: 2, -0.5, 1e-6, inf, nan, true. At least one is %N.
@@ -36,9 +37,9 @@
 // operator has the bits of PyTorch's CUDA kernel, sums apart (another order). FS_ROUND_ONCE keeps half precision in
 // fp32 until it is written.
 //
-// Sums over rows. `output %N summed` is the sum of %N, which has the shape of all inputs together, over all dimensions but
-// the last: of shape [width], its terms as %N's type holds them, added in fp32 (f64 in f64) in an order that depends on
-// the launch shape alone, and rounded once. The gradient of a weight is such a sum.
+// Sums over rows. `output %N summed` is the sum of %N, which has the shape of all inputs together, over all dimensions
+// but the last: of shape [width], its terms as %N's type holds them, added in fp32 (f64 in f64) in an order that
+// depends on the launch shape alone, and rounded once. The gradient of a weight is such a sum.
 //
 // An output may be an input's memory when the two are laid out alike and that input is not broadcast.
 //

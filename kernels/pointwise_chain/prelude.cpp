@@ -31,6 +31,28 @@ template <> struct WordOf<1> { using Type = unsigned char; };
     }
 FS_LOAD(loadOnce, __ldcg)
 FS_LOAD(loadShared, __ldg)
+// Into shared memory while the thread goes on; what it has asked for itself it may read after awaitCopies().
+template <class T, int N> __device__ __forceinline__ void copyAhead(Pack<T, N>* to, const T* from) {
+#if __CUDA_ARCH__ >= 800
+    constexpr int bytes = int(sizeof(T)) * N, step = bytes < 16 ? bytes : 16;
+    const unsigned place = unsigned(__cvta_generic_to_shared(to));
+    const char* p = reinterpret_cast<const char*>(from);
+#pragma unroll
+    for (int i = 0; i < bytes; i += step) {
+        if constexpr (step == 16)
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(place + i), "l"(p + i) : "memory");
+        else
+            asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(place + i), "l"(p + i), "n"(step) : "memory");
+    }
+#else
+    *to = loadOnce<N>(from);
+#endif
+}
+__device__ __forceinline__ void awaitCopies() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
 template <int N, class T> __device__ __forceinline__ void store(T* p, const Pack<T, N>& v) {
     constexpr int bytes = int(sizeof(T)) * N, step = bytes < 16 ? bytes : 16;
     using Word = typename WordOf<step>::Type;

@@ -17,7 +17,8 @@ struct Sums {
 /// The sum of a column in the threads of row 0.
 template <class T> __device__ T sumOf(const Sums& s, int64_t column) {
     __shared__ T scratch[columnSumLanes][columnSumColumns];
-    T sum = column < s.width ? sumOfColumn(static_cast<const T*>(s.partial[blockIdx.y]), s.blocks, s.width, column) : T(0);
+    T sum =
+        column < s.width ? sumOfColumn(static_cast<const T*>(s.partial[blockIdx.y]), s.blocks, s.width, column) : T(0);
     scratch[threadIdx.y][threadIdx.x] = sum;
     __syncthreads();
     if (threadIdx.y == 0)

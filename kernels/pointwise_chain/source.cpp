@@ -233,6 +233,7 @@ private:
             const Nodes ones = rowInputs(true);
             for (int i : ones) line(packType(size_t(i), "width") + " q" + str(i) + "[1][inFlight] = {};");
             loadRow(ones, "", true);
+            copyAhead("Index(blockIdx.x) * (groups * rowsInFlight)", true);
             open("for (Index block = Index(blockIdx.x) * (groups * rowsInFlight); block < Index(a.rows); "
                  "block += Index(gridDim.x) * (groups * rowsInFlight), phase ^= 1)");
         } else {
@@ -244,6 +245,7 @@ private:
                 line(packType(i, "width") + " q" + str(int64_t(i)) + "[rowsInFlight]" +
                      (plan_.inputs[i].access == Access::same ? "" : "[inFlight]") + " = {};");
         const bool looped = plan_.kind == Kind::looped;
+        if (staged()) line("awaitCopies();");
         unrolled("for (int u = 0; u < rowsInFlight; ++u)");
         openRow();
         open("if (live)");
@@ -254,6 +256,7 @@ private:
         if (!looped) loadRow(rowInputs(false), "", true);
         close();
         close();
+        copyAhead("block + Index(gridDim.x) * (groups * rowsInFlight)", false);
         unrolled("for (int u = 0; u < rowsInFlight; ++u)");
         openRow();
         outerIndices();
@@ -301,8 +304,8 @@ private:
             return;
         }
         text_ += "#pragma unroll\n";
-        line("for (int i = 0; i < N; ++i) " + name + "[k][i] = inside ? add(" + name + "[k][i], " + value + ") : " +
-             name + "[k][i];");
+        line("for (int i = 0; i < N; ++i) " + name + "[k][i] = inside ? add(" + name + "[k][i], " + value +
+             ") : " + name + "[k][i];");
     }
 
     void writeSums() {
@@ -350,6 +353,34 @@ private:
         line("const bool live = row < Index(a.rows);");
     }
 
+    bool staged() const {
+        return std::any_of(plan_.inputs.begin(), plan_.inputs.end(), [](const TensorPlan& t) { return t.staged; });
+    }
+
+    /// Asks for the rows of a block that come next. A thread reads what it has asked for itself, so that no barrier is
+    /// needed; and before it asks for more.
+    void copyAhead(const std::string& block, bool declare) {
+        if (!staged()) return;
+        if (declare)
+            for (size_t i = 0; i < plan_.inputs.size(); ++i)
+                if (plan_.inputs[i].staged)
+                    line("__shared__ " + packType(i, "width") + " stage" + str(int64_t(i)) +
+                         "[rowsInFlight][inFlight][" + str(plan_.bound) + "];");
+        unrolled("for (int u = 0; u < rowsInFlight; ++u)");
+        line("const Index row = " + block + " + Index(threadIdx.x) / lanes + Index(u) * groups;");
+        line("if (row >= Index(a.rows)) continue;");
+        outerIndices();
+        unrolled("for (int k = 0; k < inFlight; ++k)");
+        line("const Index pack = lane + k * lanes, column = pack * width;");
+        line("if (pack >= Index(a.packs)) continue;");
+        for (size_t i = 0; i < plan_.inputs.size(); ++i)
+            if (plan_.inputs[i].staged)
+                line("copyAhead(&stage" + str(int64_t(i)) + "[u][k][threadIdx.x], " + rowStart("in", i) +
+                     " + column);");
+        close();
+        close();
+    }
+
     bool loadedOnce(size_t input) const { return plan_.kind == Kind::rows && plan_.inputs[input].everyRow; }
 
     /// The inputs that are read by packs: `once` for all rows, or for each.
@@ -360,7 +391,9 @@ private:
         return inputs;
     }
 
-    std::string packName(int input) const { return "q" + str(input) + (loadedOnce(size_t(input)) ? "[0][k]" : "[u][k]"); }
+    std::string packName(int input) const {
+        return "q" + str(input) + (loadedOnce(size_t(input)) ? "[0][k]" : "[u][k]");
+    }
 
     /// Loads the packs of this thread. `known`: the row is known to be one.
     void loadRow(const Nodes& inputs, const std::string& base, bool known) {
@@ -369,9 +402,12 @@ private:
         line("const Index pack = " + base + "lane + k * lanes, column = pack * width;");
         line(std::string("if (pack >= Index(a.packs)") + (known ? "" : " || !live") + ") continue;");
         for (int i : inputs)
-            line(packName(i) + " = " + load(size_t(i), "width") + "(" +
-                 (loadedOnce(size_t(i)) ? "a.in" + str(i) : rowStart("in", size_t(i))) +
-                 column("in", size_t(i), plan_.inputs[size_t(i)]) + ");");
+            if (plan_.inputs[size_t(i)].staged)
+                line(packName(i) + " = stage" + str(i) + "[u][k][threadIdx.x];");
+            else
+                line(packName(i) + " = " + load(size_t(i), "width") + "(" +
+                     (loadedOnce(size_t(i)) ? "a.in" + str(i) : rowStart("in", size_t(i))) +
+                     column("in", size_t(i), plan_.inputs[size_t(i)]) + ");");
         close();
     }
 
@@ -446,9 +482,9 @@ private:
         }
         for (int r : reductions) {
             const Node& node = program_.nodes[size_t(r)];
-            const std::string joined =
-                plan_.lanes > 0 ? std::string("joinLanes<") + combiner(r) + ", lanes>(r" + str(r) + ")"
-                                : std::string("joined<") + combiner(r) + ">(" + scratch(r) + ")";
+            const std::string joined = plan_.lanes > 0
+                                           ? std::string("joinLanes<") + combiner(r) + ", lanes>(r" + str(r) + ")"
+                                           : std::string("joined<") + combiner(r) + ">(" + scratch(r) + ")";
             const std::string type = valueType(node.dtype);
             line(type + " v" + str(r) + "[1];");
             line("v" + str(r) +

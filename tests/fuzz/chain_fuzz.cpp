@@ -41,8 +41,7 @@ std::vector<FsChainTensor> inputsOf(const Program& program, unsigned seed) {
 std::vector<FsChainTensor> outputsOf(const Program& program, const Shapes& shapes, bool gradients = false) {
     std::vector<FsChainTensor> outputs;
     for (size_t i = 0; i < program.outputs.size(); ++i) {
-        const Shape shape =
-            gradients ? shapes.nodes[size_t(program.outputs[i])] : outputShape(program, shapes, i);
+        const Shape shape = gradients ? shapes.nodes[size_t(program.outputs[i])] : outputShape(program, shapes, i);
         FsChainTensor t{};
         t.data = reinterpret_cast<void*>(somewhere);
         t.dtype = program.nodes[size_t(program.outputs[i])].dtype;
@@ -85,8 +84,7 @@ std::vector<bool> rowsOf(const std::vector<FsChainTensor>& inputs) {
     };
     const bool several = !std::all_of(inputs.begin(), inputs.end(), isRow);
     std::vector<bool> rows;
-    for (const FsChainTensor& t : inputs)
-        rows.push_back(several && t.dims > 0 && t.size[t.dims - 1] != 1 && isRow(t));
+    for (const FsChainTensor& t : inputs) rows.push_back(several && t.dims > 0 && t.size[t.dims - 1] != 1 && isRow(t));
     return rows;
 }
 

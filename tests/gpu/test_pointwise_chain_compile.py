@@ -157,7 +157,7 @@ class ChainCall(ctypes.Structure):
                 ("rounding", ctypes.c_int), ("threads", ctypes.c_int32), ("blocks_per_sm", ctypes.c_int32), ("variant", ctypes.c_int32)]
 
 
-def call_c(function, inputs, outputs, text, threads=0, variant=0, last=()):
+def call_c(function, inputs, outputs, text, threads=0, variant=0, blocks=0, last=()):
     library = ctypes.CDLL(LIBRARY)
     library.fusescope_last_error.restype = ctypes.c_char_p
 
@@ -170,16 +170,25 @@ def call_c(function, inputs, outputs, text, threads=0, variant=0, last=()):
 
     handle = ctypes.c_void_p()
     assert library.fusescope_pointwise_chain_create(text.encode(), ctypes.byref(handle)) == 0
-    call = ChainCall(handle, tensors(inputs), tensors(outputs), 0, threads, 0, variant)
+    call = ChainCall(handle, tensors(inputs), tensors(outputs), 0, threads, blocks, variant)
     status = getattr(library, function)(ctypes.byref(call), *last)
     library.fusescope_pointwise_chain_destroy(handle)
     if status != 0:
         raise RuntimeError(library.fusescope_last_error().decode())
 
 
+def workspace_of(inputs, outputs, text, **hint):
+    size = ctypes.c_size_t(1)
+    call_c("fusescope_pointwise_chain_workspace", inputs, outputs, text, last=(ctypes.byref(size),), **hint)
+    return size.value
+
+
 def launch(inputs, outputs, text, **hint):
+    size = workspace_of(inputs, outputs, text, **hint)
+    memory = torch.full((size // 4,), torch.nan, device="cuda")
     stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
-    call_c("fusescope_pointwise_chain", inputs, outputs, text, last=(stream,), **hint)
+    call_c("fusescope_pointwise_chain", inputs, outputs, text,
+           last=(ctypes.c_void_p(memory.data_ptr()), ctypes.c_size_t(size), stream), **hint)
 
 
 def test_refuses_outputs_that_cannot_be():
@@ -188,6 +197,33 @@ def test_refuses_outputs_that_cannot_be():
                              (x.double(), "expected f32, found f64")):
         with pytest.raises(RuntimeError, match=sentence):
             call_c("fusescope_pointwise_chain_prepare", [x], [output], text)
+
+
+SUMS = "%0 = input f32; %1 = input f32; %2 = mul.f32 %0 %1; %3 = sum.f32 %2; %4 = sub.f32 %2 %3; output %4; output %4 summed"
+
+
+def test_sums_need_a_workspace():
+    x, y = torch.randn(6, 40), torch.randn(40)
+    assert workspace_of([x, y], [torch.empty(6, 40), torch.empty(40)], SUMS) >= 40 * 4
+    assert workspace_of([x, y], [torch.empty(6, 40)], SUMS.replace("; output %4 summed", "")) == 0
+    with pytest.raises(RuntimeError, match="output %4: expected the elements of a sum over rows side by side, found stride 2"):
+        workspace_of([x, y], [torch.empty(6, 40), torch.empty(80)[::2]], SUMS)
+    with pytest.raises(RuntimeError, match=r"output %4: expected shape \[40\], found \[6, 40\]"):
+        workspace_of([x, y], [torch.empty(6, 40), torch.empty(6, 40)], SUMS)
+
+
+@pytest.mark.gpu
+def test_a_workspace_too_small_is_refused():
+    x, y = torch.randn(6, 40, device="cuda"), torch.randn(40, device="cuda")
+    outputs = [torch.zeros(6, 40, device="cuda"), torch.zeros(40, device="cuda")]
+    size = workspace_of([x, y], outputs, SUMS)
+    memory = torch.empty(size, device="cuda", dtype=torch.uint8)
+    for address, given in ((memory.data_ptr(), size - 1), (None, size), (None, 0)):
+        with pytest.raises(RuntimeError, match=f"expected a workspace of {size} bytes, found {given if address else 0}"):
+            call_c("fusescope_pointwise_chain", [x, y], outputs, SUMS,
+                   last=(ctypes.c_void_p(address), ctypes.c_size_t(given), ctypes.c_void_p(0)))
+    torch.cuda.synchronize()
+    assert not any(t.any() for t in outputs)
 
 
 def test_the_stride_of_a_single_one_may_be_anything():
@@ -232,6 +268,19 @@ def test_launch_hints(variant, threads):
         assert torch.equal(out, F.silu(x) * y)
         launch([x, weight], [out, r], region(RMS_NORM, 2), threads=threads, variant=variant)
         assert differing(out, rms_norm(x, weight)[0]) <= 2e-3
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("blocks", [0, 1, 3, 8])
+@pytest.mark.parametrize("variant", [-1, 0, 1, 2, 8])
+def test_launch_hints_of_sums(variant, blocks):
+    for shape in ((1, 64), (300, 64), (7, 11, 128), (70, 4000), (3000, 1024), (5, 40000)):
+        x, y = torch.randn(*shape, device="cuda"), torch.randn(shape[-1], device="cuda")
+        out, summed = torch.full_like(x, torch.nan), torch.full_like(y, torch.nan)
+        launch([x, y], [out, summed], SUMS, variant=variant, blocks=blocks)
+        want = (x.double() * y) - (x.double() * y).sum(-1, keepdim=True)
+        torch.testing.assert_close(out.double(), want, rtol=1e-4, atol=1e-3)
+        torch.testing.assert_close(summed.double(), want.flatten(0, -2).sum(0), rtol=1e-4, atol=5e-2)
 
 
 # Threads, streams, graphs, processes.

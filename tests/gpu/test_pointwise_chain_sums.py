@@ -134,9 +134,9 @@ def test_under_a_cuda_graph():
 # Backwards.
 
 WEIGHTED = {
-    "rms_norm": (RMS_NORM, 1, rms_norm, "f32"),
-    "layer_norm": (LAYER_NORM, 2, lambda *t: (layer_norm(*t),), "f32"),
-    "bias": ("%2 = add.{t} %0 %1\n%3 = gelu.{t} %2", 1, lambda x, b: (torch.nn.functional.gelu(x + b),), "{t}"),
+    "rms_norm": (RMS_NORM, 1, rms_norm),
+    "layer_norm": (LAYER_NORM, 2, lambda *t: (layer_norm(*t),)),
+    "bias": ("%2 = add.{t} %0 %1\n%3 = gelu.{t} %2", 1, lambda x, b: (torch.nn.functional.gelu(x + b),)),
 }
 
 
@@ -144,7 +144,7 @@ WEIGHTED = {
 @pytest.mark.parametrize("shape", [(1, 64), (2, 70, 128), (30, 4096), (4, 24000)], ids=str)
 @pytest.mark.parametrize("name", WEIGHTED)
 def test_gradients_of_rows(name, shape, dtype, device):
-    body, weights, eager, _ = WEIGHTED[name]
+    body, weights, eager = WEIGHTED[name]
     shape = sizes(shape, device)
     x = [torch.randn(s, device=device, dtype=torch.float64).to(dtype).requires_grad_()
          for s in (shape, *[shape[-1:]] * weights)]

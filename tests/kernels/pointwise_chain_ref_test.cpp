@@ -74,6 +74,32 @@ TEST(PointwiseChain, SoftmaxHasTwoReductions) {
     EXPECT_NEAR(out[0][3], 0.5, 1e-15);
 }
 
+TEST(PointwiseChain, SumsOverRowsByHand) {
+    const char* text =
+        "%0 = input f32; %1 = input f32; %2 = mul.f32 %0 %1; output %2 summed; output %2; output %0 summed";
+    const auto out = run(text, {{{2, 1, 2}, {1, 2, 3, 4}}, {{1, 1}, {10}}});
+    EXPECT_THAT(out[0], ElementsAre(40, 60));
+    EXPECT_THAT(out[1], ElementsAre(10, 20, 30, 40));
+    EXPECT_THAT(out[2], ElementsAre(4, 6));
+    // Terms as bf16 holds them: there, 256 + 1 is 256.
+    const char* half = "%0 = input bf16; %1 = add.bf16 %0 1; output %1 summed";
+    EXPECT_THAT(run(half, {{{2, 1}, {256, 1}}}, true)[0], ElementsAre(258));
+    EXPECT_THAT(run(half, {{{2, 1}, {256, 1}}})[0], ElementsAre(259));
+    EXPECT_THAT(run(half, {{{0, 3}, {}}})[0], ElementsAre(0, 0, 0));
+}
+
+TEST(PointwiseChain, RefusesSumsThatAreNone) {
+    EXPECT_THAT(problemOf("%0 = input f32; %1 = sum.f32 %0; output %1 summed", {{{2, 2}, {1, 2, 3, 4}}}),
+                HasSubstr("output %1: its shape [2, 1] is not the region's [2, 2], over whose rows it is summed"));
+    EXPECT_THAT(problemOf("%0 = input f32; %1 = neg.f32 %0; output %1 summed", {{{}, {1}}}),
+                HasSubstr("over whose rows it is summed"));
+    EXPECT_THAT(problemOf("%0 = input i64; %1 = neg.i64 %0; output %1 summed"),
+                HasSubstr("floating numbers, found i64"));
+    EXPECT_THAT(problemOf("%0 = input f32; %1 = neg.f32 %0; output %1 sum"), HasSubstr("'output %N summed'"));
+    EXPECT_THAT(problemOf("%0 = input f32; %1 = neg.f32 %0; output %1 summed; output %1 summed"),
+                HasSubstr("output %1 is written twice"));
+}
+
 TEST(PointwiseChain, BroadcastsOverAnyDimension) {
     const char* text = "%0 = input f32; %1 = input f32; %2 = sub.f32 %0 %1 alpha=2; output %2";
     const auto out = run(text, {{{2, 1, 2}, {1, 2, 3, 4}}, {{2, 1}, {10, 20}}});
