@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 namespace fusescope::kernels::chain {
 namespace {
@@ -189,7 +188,7 @@ private:
                 p.shared = p.shared || p.outer[d] == 0;
             }
             if (p.access == Access::same) p.shared = true;
-            p.everyRow = plan_.persistent && t < size_t(program_.inputs) && p.access != Access::same &&
+            p.everyRow = rows && t < size_t(program_.inputs) && p.access != Access::same &&
                          std::all_of(p.outer.begin(), p.outer.end(), [](int64_t stride) { return stride == 0; });
         }
     }
@@ -234,7 +233,8 @@ private:
 
     void chooseIndices() {
         // The blocks of a grid that stays step beyond the last row by as many rows as all of them take.
-        plan_.wide = plan_.rows > (plan_.persistent ? most32 / 2 : most32) || plan_.packs > most32 || width_ > most32;
+        plan_.wide =
+            plan_.rows > (plan_.kind == Kind::rows ? most32 / 2 : most32) || plan_.packs > most32 || width_ > most32;
         for (size_t t = 0; t < tensors(); ++t) {
             const TensorPlan& p = planned(t);
             if (p.summed) continue;
@@ -318,14 +318,17 @@ private:
     /// A grid whose blocks go from row to row, as many as fit on the device. Few rows: half as many blocks as rows,
     /// since each leaves a part of the sums; but all multiprocessors.
     void stay() {
+        plan_.persistent = plan_.persistent || call_.hint.blocks_per_sm > 0;
         if (!plan_.persistent) return;
-        const int registers = plan_.kind == Kind::looped ? 64 : registersOf(plan_.inFlight);
-        const int fitting = int(std::lround(65536.0 / (double(registers) * plan_.bound)));
-        const int wanted = call_.hint.blocks_per_sm > 0 ? call_.hint.blocks_per_sm : fitting;
+        // What the compiler needs beyond the least: short of it, it spills.
+        const int registers = plan_.kind == Kind::looped ? 64 : registersOf(plan_.inFlight) + 16;
+        const int wanted = call_.hint.blocks_per_sm > 0 ? call_.hint.blocks_per_sm : 65536 / (registers * plan_.bound);
         plan_.perMultiprocessor = std::clamp(wanted, 1, 2048 / plan_.bound);
         stage();
         const int64_t most = int64_t(multiprocessors_) * plan_.perMultiprocessor;
-        plan_.grid = std::min({plan_.grid, most, std::max<int64_t>(multiprocessors_, plan_.grid / 2)});
+        plan_.grid = std::min(plan_.grid, most);
+        const bool sums = std::find(program_.summed.begin(), program_.summed.end(), true) != program_.summed.end();
+        if (sums) plan_.grid = std::min(plan_.grid, std::max<int64_t>(multiprocessors_, plan_.grid / 2));
     }
 
     /// Which inputs' next rows wait in shared memory: as many as leave the blocks their places.

@@ -29,7 +29,7 @@ struct TensorPlan {
     Dtype dtype = FS_CHAIN_F32;
     Access access = Access::vector;
     bool shared = false;   ///< an input that several rows read
-    bool everyRow = false; ///< an input whose one row all rows read, and a grid that stays: it is loaded once
+    bool everyRow = false; ///< an input whose one row all rows read: a grid that stays loads it once
     bool staged = false;   ///< an input whose next row is on its way into shared memory while one is computed
     bool perRow = false;   ///< an output with one element a row
     bool summed = false;   ///< an output that is a sum over rows: each block leaves its part in `partial`
@@ -57,7 +57,7 @@ struct Plan {
     int outerDims = 0;
     std::array<int64_t, FS_CHAIN_MAX_DIMS> outerSize{};
     int64_t grid = 0; ///< 0: no kernel is launched
-    /// With sums over rows: the grid stays, and its blocks go from row to row.
+    /// The grid stays, and its blocks go from row to row; always so with sums over rows.
     bool persistent = false;
     int perMultiprocessor = 1; ///< blocks of a persistent grid
 

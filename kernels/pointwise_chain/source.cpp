@@ -381,7 +381,9 @@ private:
         close();
     }
 
-    bool loadedOnce(size_t input) const { return plan_.kind == Kind::rows && plan_.inputs[input].everyRow; }
+    bool loadedOnce(size_t input) const {
+        return plan_.kind == Kind::rows && plan_.persistent && plan_.inputs[input].everyRow;
+    }
 
     /// The inputs that are read by packs: `once` for all rows, or for each.
     Nodes rowInputs(bool once) const {
