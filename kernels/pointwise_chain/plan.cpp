@@ -325,10 +325,9 @@ private:
         const int wanted = call_.hint.blocks_per_sm > 0 ? call_.hint.blocks_per_sm : 65536 / (registers * plan_.bound);
         plan_.perMultiprocessor = std::clamp(wanted, 1, 2048 / plan_.bound);
         stage();
-        const int64_t most = int64_t(multiprocessors_) * plan_.perMultiprocessor;
-        plan_.grid = std::min(plan_.grid, most);
         const bool sums = std::find(program_.summed.begin(), program_.summed.end(), true) != program_.summed.end();
         if (sums) plan_.grid = std::min(plan_.grid, std::max<int64_t>(multiprocessors_, plan_.grid / 2));
+        plan_.grid = std::min(plan_.grid, int64_t(multiprocessors_) * plan_.perMultiprocessor);
     }
 
     /// Which inputs' next rows wait in shared memory: as many as leave the blocks their places.

@@ -281,6 +281,9 @@ def test_launch_hints_of_sums(variant, blocks):
         want = (x.double() * y) - (x.double() * y).sum(-1, keepdim=True)
         torch.testing.assert_close(out.double(), want, rtol=1e-4, atol=1e-3)
         torch.testing.assert_close(summed.double(), want.flatten(0, -2).sum(0), rtol=1e-4, atol=5e-2)
+        alone = torch.full_like(x, torch.nan)  # without the sum, a hint makes the grid stay as well
+        launch([x, y], [alone], SUMS.replace("; output %4 summed", ""), variant=variant, blocks=blocks)
+        torch.testing.assert_close(alone.double(), want, rtol=1e-4, atol=1e-3)
 
 
 # Threads, streams, graphs, processes.
