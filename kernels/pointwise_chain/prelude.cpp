@@ -325,6 +325,12 @@ template <class R, class T> __device__ __forceinline__ T joined(const T* scratch
     return all;
 }
 
+// The kernel that adds the blocks' parts may be started; it waits for their memory itself.
+__device__ __forceinline__ void allowNextLaunch() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
 // Sums over rows: of a column's elements, each thread its own.
 template <class T, int N> __device__ __forceinline__ void storeSums(T* p, const T (&v)[N]) {
     store(p, narrow<T>(v));

@@ -272,6 +272,8 @@ private:
         close();
         if (plan_.persistent) {
             close();
+            if (std::any_of(plan_.outputs.begin(), plan_.outputs.end(), [](const TensorPlan& t) { return t.summed; }))
+                line("allowNextLaunch();");
             writeSums();
         }
         close();
