@@ -39,11 +39,12 @@ def norm_case(op, rows, width):
     if op == "rms_norm":
         functions = {"ours": ops.rms_norm, "ours fast": lambda x, w: ops.rms_norm(x, w, 1e-6, True),
                      "eager": peers.rms_norm, "native": peers.native_rms_norm, "compiled": torch.compile(peers.rms_norm),
-                     "liger": peers.liger("rms_norm")}
+                     "liger": peers.liger("rms_norm"), "quack": peers.quack("rms_norm")}
         return Case(op, f"{rows}x{width}", (x, weight), functions, 2 * size, 3 * size)
     residual = tensor(rows, width).requires_grad_()
     functions = {"ours": ops.add_rms_norm, "ours fast": lambda *a: ops.add_rms_norm(*a, 1e-6, True),
-                 "eager": peers.add_rms_norm, "compiled": torch.compile(peers.add_rms_norm)}
+                 "eager": peers.add_rms_norm, "compiled": torch.compile(peers.add_rms_norm),
+                 "quack": peers.quack("add_rms_norm")}
     return Case(op, f"{rows}x{width}", (x, residual, weight), functions, 4 * size, 4 * size)
 
 
@@ -90,7 +91,7 @@ def region_cases(rows):
         text = regions.region(body.partition("output")[0], len(inputs)) # the last line's alone, as eager has
         functions = {"ours": lambda *a, text=text: ops.pointwise_chain(a, text)[0],
                      "ours fast": lambda *a, text=text: ops.pointwise_chain(a, text, True)[0], "catalogue": catalogue,
-                     "eager": eager, "compiled": torch.compile(eager)}
+                     "eager": eager, "compiled": torch.compile(eager), "quack": peers.quack(name)}
         yield Case(f"region {name}", f"{rows}x{width}", inputs, functions, forward * size, backward * size)
 
 
@@ -148,6 +149,8 @@ def loss_rows(tokens, rounds, without):
     functions["compiled"] = lambda: compiled(x, weight, labels)
     if liger:
         functions["liger"] = lambda: liger(x, weight, labels)
+    if quack := peers.quack("linear_cross_entropy"):
+        functions["quack"] = lambda: quack(x, weight, labels)
 
     def both(function):
         x.grad = weight.grad = None
@@ -254,7 +257,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--json")
     parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--without", default="", help="peers to leave out: eager,native,compiled,liger")
+    parser.add_argument("--without", default="", help="peers to leave out: eager,native,compiled,liger,quack")
     arguments = parser.parse_args()
     torch.ops.load_library(LIBRARY)
     torch.manual_seed(7)

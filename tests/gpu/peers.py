@@ -66,6 +66,24 @@ def liger(name):
     return None
 
 
+def quack(name):
+    """A function of QuACK's, or None where it is not installed. It rounds once, as our `fast` variants do."""
+    try:
+        import quack as library
+        from quack.linear_cross_entropy import chunked_linear_cross_entropy
+    except ImportError:
+        return None
+    if name == "rms_norm":
+        return lambda x, w: library.rmsnorm(x, w, eps=1e-6)
+    if name == "add_rms_norm":
+        return lambda x, r, w: library.rmsnorm(x, w, residual=r, eps=1e-6, prenorm=True)
+    if name == "softmax":
+        return library.softmax
+    if name == "linear_cross_entropy":
+        return lambda x, weight, labels: chunked_linear_cross_entropy(x, weight, labels, tuned=False)
+    return None
+
+
 def rope_tables(tokens, head_dim, dtype, device="cuda", base=1e6):
     inverse = 1.0 / (base ** (torch.arange(0, head_dim, 2, device=device, dtype=torch.float) / head_dim))
     angles = torch.outer(torch.arange(tokens, device=device, dtype=torch.float), inverse)
