@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/pointwise_chain/plan.h"
 
+#include "kernels/pointwise_chain/passes.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -342,32 +344,21 @@ private:
         }
     }
 
-    /// What a thread that keeps its part of a row in registers may need: the packs as they came, values computed before
-    /// a reduction and used again after it (the compiler computes cheap ones anew), and the pack under work.
+    /// What a thread may need that has its part of a row in registers: the packs as they came, what a pass leaves for
+    /// the next, sums over rows, and the pack under work.
     int registersOf(int perThread) const {
-        const std::vector<Node>& nodes = program_.nodes;
-        std::vector<int> level(nodes.size()); // reductions before it
-        std::vector<bool> again(nodes.size());
-        int kept = 0;
-        for (size_t i = 0; i < nodes.size(); ++i) {
-            for (const Operand& o : nodes[i].operands)
-                if (o.node >= 0) level[i] = std::max(level[i], level[size_t(o.node)]);
-            if (isReduction(nodes[i].op)) {
-                level[i] += !plan_.trivial[i];
-                continue;
-            }
-            for (const Operand& o : nodes[i].operands)
-                if (o.node >= program_.inputs && level[size_t(o.node)] < level[i] && !again[size_t(o.node)]) {
-                    again[size_t(o.node)] = true;
-                    ++kept;
-                }
-        }
         int sums = 0;
         for (const TensorPlan& p : plan_.outputs)
             if (p.summed) sums += plan_.n * sizeOf(sumType(p.dtype)) / 4;
-        // A grid that stays asks for a number of blocks, and the compiler then prefers computing anew to keeping.
-        if (sums > 0) return 48 + perThread * (packRegisters() + sums);
-        return 48 + perThread * (packRegisters() + plan_.n * std::min(kept, 2)) + 2 * plan_.n;
+        int kept = 0;
+        for (const std::vector<int>& nodes : passesOf(program_, plan_, true).kept) {
+            int words = 0;
+            for (int node : nodes) words += plan_.n * std::max(1, sizeOf(program_.nodes[size_t(node)].compute) / 4);
+            kept = std::max(kept, words);
+        }
+        const int row = perThread * (packRegisters() + kept + sums);
+        // A grid that stays asks for a number of blocks, for which the compiler does with less.
+        return sums > 0 ? 48 + row : 48 + row + 2 * plan_.n;
     }
 
     const Program& program_;

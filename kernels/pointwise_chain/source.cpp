@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/pointwise_chain/source.h"
+#include "kernels/pointwise_chain/passes.h"
 
 #include <algorithm>
 
@@ -35,15 +36,9 @@ struct Declarations {
 
 class Writer {
 public:
-    Writer(const Program& program, const Plan& plan) : program_(program), plan_(plan), nodes_(program, plan) {
-        level_.resize(program.nodes.size());
-        for (size_t i = 0; i < program.nodes.size(); ++i) {
-            for (const Operand& o : program.nodes[i].operands)
-                if (o.node >= 0) level_[i] = std::max(level_[i], level_[size_t(o.node)]);
-            if (nodes_.isReduction(int(i))) ++level_[i];
-            passes_ = std::max(passes_, level_[i]);
-        }
-    }
+    Writer(const Program& program, const Plan& plan)
+        : program_(program), plan_(plan), nodes_(program, plan),
+          passes_(passesOf(program, plan, plan.kind == Kind::rows)) {}
 
     std::string write() {
         line(preludeText);
@@ -262,10 +257,12 @@ private:
         outerIndices();
         for (int i = 0; i < program_.inputs; ++i)
             if (nodes_.perRow(i)) widenInput(i, "q" + str(i) + "[u]");
-        for (int level = 0; level <= passes_; ++level) {
+        for (int node : keptNodes())
+            line(std::string(valueType(program_.nodes[size_t(node)].dtype)) + " k" + str(node) + "[inFlight][N];");
+        for (int level = 0; level <= passes_.last; ++level) {
             if (level > 0) reduce(level);
             for (size_t i = size_t(program_.inputs); i < program_.nodes.size(); ++i)
-                if (level_[i] == level && nodes_.perRow(int(i)) && !nodes_.isReduction(int(i)))
+                if (passes_.level[i] == level && nodes_.perRow(int(i)) && !nodes_.isReduction(int(i)))
                     text_ += nodes_.statements(int(i), indent());
         }
         writeRow();
@@ -415,24 +412,20 @@ private:
         close();
     }
 
-    /// The nodes with a value for each element that the given ones need, themselves included, in order.
-    Nodes needed(const Nodes& wanted) const {
-        std::vector<bool> is(program_.nodes.size());
-        for (int node : wanted) is[size_t(node)] = true;
-        Nodes nodes;
-        for (int i = int(is.size()) - 1; i >= 0; --i) {
-            if (!is[size_t(i)] || nodes_.perRow(i)) continue;
-            nodes.push_back(i);
-            for (const Operand& o : program_.nodes[size_t(i)].operands)
-                if (o.node >= 0) is[size_t(o.node)] = true;
-        }
-        std::reverse(nodes.begin(), nodes.end());
-        return nodes;
+    /// What some pass leaves in registers for a later one.
+    Nodes keptNodes() const {
+        Nodes all;
+        for (const Nodes& kept : passes_.kept) all.insert(all.end(), kept.begin(), kept.end());
+        std::sort(all.begin(), all.end());
+        all.erase(std::unique(all.begin(), all.end()), all.end());
+        return all;
     }
 
-    /// A walk over the packs of the row; `wanted` is computed for each, `use` goes on with it.
-    template <class Use> void walk(const Nodes& wanted, Use&& use) {
-        const Nodes nodes = needed(wanted);
+    /// A pass over the packs of the row; `use` goes on with the values of each.
+    template <class Use> void walk(int pass, Use&& use) {
+        const Nodes& nodes = passes_.nodes[size_t(pass)];
+        const Nodes& kept = passes_.kept[size_t(pass)];
+        const Nodes leave = keptNodes();
         const bool looped = plan_.kind == Kind::looped;
         if (looped) {
             Nodes inputs;
@@ -446,28 +439,37 @@ private:
              "lane + k * lanes, column = pack * width;");
         line("const bool inside = live && pack < Index(a.packs);");
         for (int i : nodes) {
+            const std::string value = "v" + str(i), slot = "k" + str(i) + "[k]";
+            if (std::find(kept.begin(), kept.end(), i) != kept.end()) {
+                line(std::string(valueType(program_.nodes[size_t(i)].dtype)) + " " + value + "[N];");
+                copyEach(value, slot);
+                continue;
+            }
             if (i < program_.inputs)
                 widenInput(i, packName(i));
             else
                 text_ += nodes_.statements(i, indent());
+            if (std::find(leave.begin(), leave.end(), i) != leave.end()) copyEach(slot, value);
         }
         use();
         close();
         if (looped) close();
     }
 
+    void copyEach(const std::string& to, const std::string& from) {
+        text_ += "#pragma unroll\n";
+        line("for (int i = 0; i < N; ++i) " + to + "[i] = " + from + "[i];");
+    }
+
     /// The reductions of a level. Packs are summed first, then the packs of a thread, of its lanes, of the block.
     void reduce(int level) {
-        Nodes reductions, wanted;
-        for (size_t i = 0; i < program_.nodes.size(); ++i) {
-            if (level_[i] != level || !nodes_.isReduction(int(i))) continue;
-            reductions.push_back(int(i));
-            wanted.push_back(program_.nodes[i].operands[0].node);
-        }
+        Nodes reductions;
+        for (size_t i = 0; i < program_.nodes.size(); ++i)
+            if (passes_.level[i] == level && nodes_.isReduction(int(i))) reductions.push_back(int(i));
         if (reductions.empty()) return;
         for (int r : reductions)
             line(std::string(valueType(program_.nodes[size_t(r)].dtype)) + " r" + str(r) + " = " + neutral(r) + ";");
-        walk(wanted, [&] {
+        walk(level, [&] {
             for (int r : reductions) {
                 const Node& node = program_.nodes[size_t(r)];
                 const std::string part = "part" + str(r), value = nodes_.operand(node, 0);
@@ -512,12 +514,15 @@ private:
         }
     }
 
+    /// Whether an output has an element for each of the row's, be it the same for all of them.
+    bool anyWhole() const {
+        return std::any_of(plan_.outputs.begin(), plan_.outputs.end(),
+                           [](const TensorPlan& t) { return t.summed || !t.perRow; });
+    }
+
     void writeRow() {
-        Nodes wanted;
-        for (size_t i = 0; i < plan_.outputs.size(); ++i)
-            if (plan_.outputs[i].summed || !plan_.outputs[i].perRow) wanted.push_back(program_.outputs[i]);
-        if (!wanted.empty())
-            walk(wanted, [&] {
+        if (anyWhole())
+            walk(passes_.last + 1, [&] {
                 for (size_t i = 0; i < plan_.outputs.size(); ++i) {
                     if (plan_.outputs[i].summed) {
                         addToSum(i);
@@ -540,8 +545,7 @@ private:
     const Program& program_;
     const Plan& plan_;
     NodeWriter nodes_;
-    std::vector<int> level_; ///< reductions before it
-    int passes_ = 0;
+    Passes passes_;
     std::string text_;
     int depth_ = 0;
 };
