@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace fusescope::kernels::chain {
 namespace {
@@ -302,7 +303,11 @@ private:
         plan_.grid = plan_.rows;
         // Few rows: more threads a row, so that each waits for fewer loads. Many: fewer threads a row, so that a
         // barrier costs less and more bytes are under way.
-        for (int perThread = hinted ? hinted : few ? 1 : 4; packs > 0 && perThread <= 8; perThread *= 2) {
+        // With sums over rows a block takes several rows one after another, however few there are; and without a
+        // barrier more warps serve better.
+        const bool barriers = passesOf(program_, plan_, false).last > 0;
+        const int chosen = plan_.persistent ? (few || !barriers ? 2 : 4) : few ? 1 : 4;
+        for (int perThread = hinted ? hinted : chosen; packs > 0 && perThread <= 8; perThread *= 2) {
             const int64_t threads = rounded(quotientUp(packs, perThread), 32);
             if (threads > 1024) continue;
             setThreads(threads);
@@ -323,8 +328,9 @@ private:
         plan_.persistent = plan_.persistent || call_.hint.blocks_per_sm > 0;
         if (!plan_.persistent) return;
         // What the compiler needs beyond the least: short of it, it spills.
-        const int registers = plan_.kind == Kind::looped ? 64 : registersOf(plan_.inFlight) + 16;
-        const int wanted = call_.hint.blocks_per_sm > 0 ? call_.hint.blocks_per_sm : 65536 / (registers * plan_.bound);
+        const int registers = plan_.kind == Kind::looped ? 64 : registersOf(plan_.inFlight) + 24;
+        const int fitting = int(std::lround(65536. / (registers * plan_.bound)));
+        const int wanted = call_.hint.blocks_per_sm > 0 ? call_.hint.blocks_per_sm : fitting;
         plan_.perMultiprocessor = std::clamp(wanted, 1, 2048 / plan_.bound);
         stage();
         const bool sums = std::find(program_.summed.begin(), program_.summed.end(), true) != program_.summed.end();
