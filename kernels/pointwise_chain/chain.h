@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an FsChain is: the region, and its kernels found so far by the plans they serve.
+// What an FsChain is: the region, its plans, and its kernels found so far by the plans they serve.
 #pragma once
 
+#include "kernels/pointwise_chain/plan_cache.h"
 #include "kernels/pointwise_chain/program.h"
 
 #include <cuda_runtime_api.h>
@@ -11,6 +12,7 @@
 
 struct FsChain {
     fusescope::kernels::chain::Program program;
+    mutable fusescope::kernels::chain::PlanCache plans;
     mutable std::shared_mutex mutex;
     mutable std::unordered_map<std::string, cudaKernel_t> kernels;
 };

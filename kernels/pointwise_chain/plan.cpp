@@ -402,18 +402,18 @@ struct Filler {
 
 } // namespace
 
-std::string Plan::key() const {
+namespace {
+
+std::string keyOf(const Plan& p) {
     std::string key;
-    for (int v : {int(kind), int(rounding), n, inFlight, rowsInFlight, lanes, bound, int(wide), int(tail > 0),
-                  outerDims, persistent ? perMultiprocessor : 0})
+    for (int v : {int(p.kind), int(p.rounding), p.n, p.inFlight, p.rowsInFlight, p.lanes, p.bound, int(p.wide),
+                  int(p.tail > 0), p.outerDims, p.persistent ? p.perMultiprocessor : 0})
         key += std::to_string(v) + ' ';
-    for (const auto* tensors : {&inputs, &outputs})
+    for (const auto* tensors : {&p.inputs, &p.outputs})
         for (const TensorPlan& t : *tensors) key += char('a' + 2 * int(t.access) + int(t.shared) + 6 * int(t.everyRow));
-    for (bool t : trivial) key += t ? '1' : '0';
+    for (bool t : p.trivial) key += t ? '1' : '0';
     return key;
 }
-
-namespace {
 
 size_t sumsOf(const Plan& plan, const TensorPlan& t) {
     constexpr size_t alignment = 256;
@@ -440,7 +440,9 @@ void placeSums(Plan& plan, void* workspace) {
 }
 
 std::variant<Plan, std::string> planOf(const Program& program, const FsPointwiseChain& call, int multiprocessors) {
-    return Planner(program, call, multiprocessors).plan();
+    auto made = Planner(program, call, multiprocessors).plan();
+    if (auto* plan = std::get_if<Plan>(&made)) plan->key = keyOf(*plan);
+    return made;
 }
 
 std::vector<uint64_t> argumentsOf(const Program& program, const Plan& plan) {

@@ -67,8 +67,8 @@ struct Plan {
     /// Of each node: mean's factor.
     std::vector<double> factor;
 
-    /// What the source depends on.
-    std::string key() const;
+    /// What the source depends on, beside the program.
+    std::string key;
 };
 
 /// The type in which a sum over rows is kept.

@@ -37,14 +37,14 @@ FsStatus makePlan(const FsPointwiseChain* call, int multiprocessors, Plan& plan)
     if (FsStatus s = checkPointer(call->chain, "chain"); s != FS_OK) return s;
     if (FsStatus s = checkPointer(call->inputs, "inputs"); s != FS_OK) return s;
     if (FsStatus s = checkPointer(call->outputs, "outputs"); s != FS_OK) return s;
-    auto planned = planOf(call->chain->program, *call, multiprocessors);
+    auto planned = call->chain->plans.planFor(call->chain->program, *call, multiprocessors);
     if (auto* problem = std::get_if<std::string>(&planned)) return refuse(*problem);
     plan = std::get<Plan>(std::move(planned));
     return FS_OK;
 }
 
 FsStatus findKernel(const FsChain& chain, const Plan& plan, int computeCapability, cudaKernel_t& kernel) {
-    const std::string key = std::to_string(computeCapability) + ' ' + plan.key();
+    const std::string key = std::to_string(computeCapability) + ' ' + plan.key;
     {
         std::shared_lock lock(chain.mutex);
         if (const auto found = chain.kernels.find(key); found != chain.kernels.end()) {
@@ -79,7 +79,9 @@ FsStatus fusescope_pointwise_chain_create(const char* text, FsChain** chain) {
         if (FsStatus s = checkPointer(chain, "chain"); s != FS_OK) return s;
         auto parsed = parse(text);
         if (auto* problem = std::get_if<std::string>(&parsed)) return refuse(*problem);
-        *chain = new FsChain{std::get<Program>(std::move(parsed)), {}, {}};
+        auto made = std::make_unique<FsChain>();
+        made->program = std::get<Program>(std::move(parsed));
+        *chain = made.release();
         return FS_OK;
     });
 }
