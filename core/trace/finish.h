@@ -10,5 +10,7 @@ void clampDurations(TraceStore& store, TraceBuilder& problems); // negative -> 0
 void sortSlices(TraceStore& store);                             // by (ts, -dur, file order); side tables follow
 void nestSlices(TraceStore& store);                             // parent, depth; slices and depths of tracks
 void assignSteps(TraceStore& store, TraceBuilder& problems);    // ProfilerStep#n; GPU work by its launch
+// Of kernels on GPUs of different names: one set of peaks serves them all, and the user is told whose.
+void tellKindsOfGpu(const TraceStore& store, TraceBuilder& problems);
 
 } // namespace fusescope

@@ -160,6 +160,7 @@ Result<TracePtr> TraceBuilder::finish() && {
     sortSlices(store);
     nestSlices(store);
     assignSteps(store, *this);
+    tellKindsOfGpu(store, *this);
     return TracePtr(std::move(impl_->store));
 }
 
