@@ -286,7 +286,7 @@ struct PointwiseChain : torch::autograd::Function<PointwiseChain> {
                 if (size_t(i) < read.size()) read[size_t(i)] = true;
         for (size_t i = 0; i < saved.size(); ++i)
             if (!read[i])
-                saved[i] = at::empty({1}, saved[i].options().requires_grad(false)).expand_symint(saved[i].sym_sizes());
+                saved[i] = at::empty({}, saved[i].options().requires_grad(false)).expand_symint(saved[i].sym_sizes());
         return saved;
     }
 

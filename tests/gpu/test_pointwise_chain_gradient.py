@@ -109,6 +109,15 @@ def test_keeps_what_its_backward_reads(device):
     torch.testing.assert_close(torch.autograd.grad(out.sum(), x)[0], w.detach())
 
 
+def test_keeps_nothing_of_a_number_that_it_does_not_read(device):
+    x, number = leaves([(4, 6), ()], torch.float32, device)
+    text = region("%2 = add.{t} %0 %1\n%3 = mul.{t} %2 2", 2, "f32")
+    for a, b in ((x, number), (x.detach(), number), (x, number.detach())):
+        wanted = [t for t in (a, b) if t.requires_grad]
+        for mine, theirs in zip(gradients(chain([a, b], text), wanted), gradients([(a + b) * 2], wanted)):
+            torch.testing.assert_close(mine, theirs)
+
+
 def test_what_passes_through_is_not_copied(device):
     # A residual sum: its backward computes nothing, as in eager.
     for kind, dtype in ("f32", torch.float32), ("bf16", torch.bfloat16):
