@@ -13,6 +13,7 @@ namespace {
 constexpr int64_t most32 = (int64_t{1} << 31) - (int64_t{1} << 20); // room for the last block's overshoot
 constexpr int64_t maxBlocks = (int64_t{1} << 31) - 1;
 constexpr int maxTensors = FS_CHAIN_MAX_INPUTS + FS_CHAIN_MAX_OUTPUTS;
+constexpr int sharedMemory = 48 * 1024; // what a kernel may declare
 
 /// A dimension of the region and how far it leads in each tensor, inputs first.
 struct Dim {
@@ -296,6 +297,8 @@ private:
             plan_.lanes = int(std::bit_ceil(unsigned(quotientUp(packs, plan_.inFlight))));
             plan_.rowsInFlight = hinted ? hinted : few ? 1 : std::max(1, 4 / (plan_.inFlight * pieces()));
             setThreads(hintedThreads(256));
+            while (partBytes() > sharedMemory) setThreads(rounded(plan_.threads / 2, 32));
+            plan_.partBytes = partBytes();
             plan_.grid = quotientUp(plan_.rows, int64_t(plan_.threads / plan_.lanes) * plan_.rowsInFlight);
             stay();
             return;
@@ -338,10 +341,30 @@ private:
         plan_.grid = std::min(plan_.grid, int64_t(multiprocessors_) * plan_.perMultiprocessor);
     }
 
+    /// Shared memory in which the groups of a block join a sum over rows; one sum at a time.
+    int partBytes() const {
+        int bytes = 0;
+        for (const TensorPlan& p : plan_.outputs)
+            if (p.summed)
+                bytes = std::max(bytes,
+                                 plan_.bound / 32 * plan_.lanes * plan_.inFlight * plan_.n * sizeOf(sumType(p.dtype)));
+        return bytes;
+    }
+
+    /// Shared memory in which the warps of a block join a row's reductions, in two sets.
+    int scratchBytes() const {
+        int bytes = 0;
+        for (size_t i = 0; i < program_.nodes.size() && plan_.lanes == 0; ++i)
+            if (isReduction(program_.nodes[i].op) && !plan_.trivial[i])
+                bytes += 2 * 32 * std::max(4, sizeOf(program_.nodes[i].dtype));
+        return bytes;
+    }
+
     /// Which inputs' next rows wait in shared memory: as many as leave the blocks their places.
     void stage() {
         if (plan_.kind != Kind::rows) return;
-        int room = std::min(44 * 1024, 200 * 1024 / plan_.perMultiprocessor);
+        int room = std::min(
+            {44 * 1024, 200 * 1024 / plan_.perMultiprocessor, sharedMemory - plan_.partBytes - scratchBytes()});
         for (TensorPlan& p : plan_.inputs) {
             const int pack = plan_.n * sizeOf(p.dtype),
                       bytes = pack * plan_.inFlight * plan_.rowsInFlight * plan_.bound;

@@ -60,6 +60,7 @@ struct Plan {
     /// The grid stays, and its blocks go from row to row; always so with sums over rows.
     bool persistent = false;
     int perMultiprocessor = 1; ///< blocks of a persistent grid
+    int partBytes = 0;         ///< shared memory for sums over rows that several rows of a block have a part in
 
     std::vector<TensorPlan> inputs, outputs;
     /// Of each node: a reduction over a dimension of size 1, which changes nothing.

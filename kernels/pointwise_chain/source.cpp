@@ -309,6 +309,7 @@ private:
 
     void writeSums() {
         if (plan_.kind == Kind::looped) return;
+        if (plan_.partBytes > 0) line("__shared__ uint4 partMemory[" + str((plan_.partBytes + 15) / 16) + "];");
         for (size_t i = 0; i < plan_.outputs.size(); ++i) {
             if (!plan_.outputs[i].summed) continue;
             const std::string name = "sum" + str(int64_t(i));
@@ -323,11 +324,12 @@ private:
         }
     }
 
-    /// The sums of a block whose rows lie beside each other: of the groups of a warp, then of the warps.
+    /// The sums of a block whose rows lie beside each other: of the groups of a warp, then of the warps. One sum after
+    /// another, in the same memory.
     void joinGroups(size_t output, const std::string& name) {
         open("");
-        line(std::string("__shared__ ") + sumTypeOf(output) + " parts[" + str(plan_.bound / 32) +
-             "][lanes * inFlight * width];");
+        line(std::string("const auto parts = reinterpret_cast<") + sumTypeOf(output) +
+             "(*)[lanes * inFlight * width]>(partMemory);");
         unrolled("for (int k = 0; k < inFlight; ++k)");
         unrolled("for (int i = 0; i < N; ++i)");
         line("auto v = " + name + "[k][i];");

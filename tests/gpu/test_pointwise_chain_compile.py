@@ -212,6 +212,18 @@ def test_sums_need_a_workspace():
         workspace_of([x, y], [torch.empty(6, 40), torch.empty(6, 40)], SUMS)
 
 
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+def test_large_blocks_of_sums_compile(kind):
+    # Each of the 32 warps leaves its part of a row in shared memory.
+    half, x = (torch.empty(1000, 256, dtype=next(t for t in NAMES if NAMES[t] == name)) for name in ("bf16", kind))
+    text = f"%0 = input bf16; %1 = input {kind}; %2 = mul.{kind} %0 %1; %3 = sin.{kind} %2; output %2 summed; output %3 summed"
+    for threads in (96, 1000):
+        size = ctypes.c_size_t()
+        call_c("fusescope_pointwise_chain_binary", [half, x], [x[0]] * 2, text, threads=threads,
+               last=(ctypes.c_int32(90), None, ctypes.c_size_t(0), ctypes.byref(size)))
+        assert size.value > 1000
+
+
 @pytest.mark.gpu
 def test_a_workspace_too_small_is_refused():
     x, y = torch.randn(6, 40, device="cuda"), torch.randn(40, device="cuda")

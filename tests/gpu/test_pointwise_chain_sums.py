@@ -77,6 +77,20 @@ def test_nan_and_infinity_stay_in_their_columns(device):
     assert torch.equal(out.isnan(), want.isnan()) and torch.equal(out[~want.isnan()], want[~want.isnan()])
 
 
+@pytest.mark.parametrize("shape", [(70, 64), (1000, 128), (300, 256), (40, 1024)], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_many_at_once(dtype, shape, device):
+    count = 8
+    x = [torch.randn(shape, device=device, dtype=torch.float64).to(dtype) for _ in range(count)]
+    body = "\n".join(f"%{count + i} = mul.{{t}} %{i} %{(i + 1) % count}" for i in range(count))
+    text = region(body + "".join(f"\noutput %{count + i} summed" for i in range(count)), count, KINDS[dtype])
+    assert ops.pointwise_chain_binary([t.cpu() for t in x], text, 90).numel() > 0
+    poison(device)
+    for i, out in enumerate(chain(x, text)):
+        terms = x[i] * x[(i + 1) % count]
+        assert_close(out, over_rows(terms), scale=over_rows(terms.abs()).norm().item())
+
+
 def test_contract(device):
     opcheck(chain.default, ([torch.randn(4, 40, device=device), torch.randn(40, device=device)], region(CENTRED, 2, "f32")))
 
