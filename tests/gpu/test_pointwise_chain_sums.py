@@ -9,9 +9,9 @@ from torch.testing._internal.optests import opcheck
 ops = torch.ops.fusescope
 chain = ops.pointwise_chain
 KINDS = {torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16", torch.float64: "f64"}
-# A row in some lanes of a warp, in a block, and one that a block walks over.
+# A row in some lanes of a warp, in a block, and one that a block walks over; one row or several for each block.
 SHAPES = [(1, 1), (3, 1), (5, 7), (1, 128), (4099, 128), (7, 3, 64), (513, 1024), (33, 4096), (300, 4104), (5, 20000),
-          (3, 70001)]
+          (300, 20000), (3, 70001)]
 PRODUCT = "%2 = mul.{t} %0 %1\noutput %2 summed"
 CENTRED = "%2 = mean.{t} %0\n%3 = sub.{t} %0 %2\n%4 = mul.{t} %3 %1\noutput %4\noutput %4 summed\noutput %2"
 gpu = pytest.mark.gpu
