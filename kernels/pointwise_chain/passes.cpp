@@ -4,6 +4,9 @@
 #include "kernels/pointwise_chain/source.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
 
 namespace fusescope::kernels::chain {
 namespace {
@@ -48,6 +51,7 @@ public:
 
     Passes find(bool keeps) {
         levels();
+        shareScratch();
         passes_.nodes.resize(size_t(passes_.last) + 2);
         passes_.kept.resize(size_t(passes_.last) + 2);
         for (int pass = 1; pass <= passes_.last + 1; ++pass) {
@@ -69,6 +73,20 @@ private:
                 if (o.node >= 0) level = std::max(level, passes_.level[size_t(o.node)]);
             if (writer_.isReduction(int(i))) ++level;
             passes_.last = std::max(passes_.last, level);
+        }
+    }
+
+    /// Every second pass takes the same, as far as types are alike.
+    void shareScratch() {
+        std::map<std::tuple<int, std::string, int>, int> first; // parity, type, place in the pass
+        std::map<std::pair<int, std::string>, int> places;      // taken in a pass
+        passes_.scratch.assign(program_.nodes.size(), -1);
+        for (size_t i = 0; i < program_.nodes.size(); ++i) {
+            if (!writer_.isReduction(int(i))) continue;
+            const int pass = passes_.level[i];
+            const std::string type = valueType(program_.nodes[i].dtype);
+            const int place = places[{pass, type}]++;
+            passes_.scratch[i] = first.try_emplace({pass % 2, type, place}, int(i)).first->second;
         }
     }
 

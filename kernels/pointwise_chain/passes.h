@@ -17,6 +17,9 @@ struct Passes {
     /// Of each pass (from 1): what it computes for each element, in order, and what of that it takes as an earlier pass
     /// has left it in registers. What is cheap is computed anew instead.
     std::vector<std::vector<int>> nodes, kept;
+    /// Of each reduction, the one whose shared memory it takes, perhaps its own: between the passes of both there is a
+    /// barrier more, after which nobody reads there.
+    std::vector<int> scratch;
 };
 
 /// Needs the inputs' accesses and which reductions are trivial. `keeps`: a row's values stay in registers.

@@ -353,10 +353,11 @@ private:
 
     /// Shared memory in which the warps of a block join a row's reductions, in two sets.
     int scratchBytes() const {
+        if (plan_.lanes > 0) return 0;
+        const std::vector<int> scratch = passesOf(program_, plan_, false).scratch;
         int bytes = 0;
-        for (size_t i = 0; i < program_.nodes.size() && plan_.lanes == 0; ++i)
-            if (isReduction(program_.nodes[i].op) && !plan_.trivial[i])
-                bytes += 2 * 32 * std::max(4, sizeOf(program_.nodes[i].dtype));
+        for (size_t i = 0; i < scratch.size(); ++i)
+            if (scratch[i] == int(i)) bytes += 2 * 32 * std::max(4, sizeOf(program_.nodes[i].dtype));
         return bytes;
     }
 

@@ -217,7 +217,7 @@ private:
         } else {
             line("const int lane = int(threadIdx.x), lanes = int(blockDim.x), groups = 1;");
             for (size_t i = 0; i < program_.nodes.size(); ++i)
-                if (nodes_.isReduction(int(i)))
+                if (passes_.scratch[i] == int(i))
                     line(std::string("__shared__ ") + valueType(program_.nodes[i].dtype) + " scratch" +
                          str(int64_t(i)) + (plan_.persistent ? "[2][32];" : "[32];"));
         }
@@ -482,7 +482,9 @@ private:
                 line("if (inside) r" + str(r) + " = " + combiner(r) + "::join(r" + str(r) + ", " + part + ");");
             }
         });
-        const auto scratch = [&](int r) { return "scratch" + str(r) + (plan_.persistent ? "[phase]" : ""); };
+        const auto scratch = [&](int r) {
+            return "scratch" + str(passes_.scratch[size_t(r)]) + (plan_.persistent ? "[phase]" : "");
+        };
         if (plan_.lanes == 0) { // one barrier for all of them
             for (int r : reductions)
                 line(std::string("leave<") + combiner(r) + ">(r" + str(r) + ", " + scratch(r) + ");");

@@ -91,6 +91,18 @@ def test_many_at_once(dtype, shape, device):
         assert_close(out, over_rows(terms), scale=over_rows(terms.abs()).norm().item())
 
 
+def test_after_many_reductions(device):
+    # Each of the 100 takes shared memory, which there is for fewer.
+    x, w = torch.randn(40, 1024, device=device, dtype=torch.float64), torch.randn(1024, device=device, dtype=torch.float64)
+    lines, want = ["%2 = mul.f64 %0 %1"], x * w
+    for at in range(2, 202, 2):
+        lines += [f"%{at + 1} = mean.f64 %{at}", f"%{at + 2} = add.f64 %{at} %{at + 1}"]
+        want = want + want.mean(-1, keepdim=True)
+    text = region("\n".join(lines) + "\noutput %202 summed", 2, "f64")
+    assert ops.pointwise_chain_binary([x.cpu(), w.cpu()], text, 90).numel() > 0
+    torch.testing.assert_close(chain([x, w], text)[0], want.sum(0), rtol=1e-9, atol=0)
+
+
 def test_contract(device):
     opcheck(chain.default, ([torch.randn(4, 40, device=device), torch.randn(40, device=device)], region(CENTRED, 2, "f32")))
 
