@@ -70,7 +70,6 @@ def quack(name):
     """A function of QuACK's, or None where it is not installed. It rounds once, as our `fast` variants do."""
     try:
         import quack as library
-        from quack.linear_cross_entropy import chunked_linear_cross_entropy
     except ImportError:
         return None
     if name == "rms_norm":
@@ -80,6 +79,7 @@ def quack(name):
     if name == "softmax":
         return library.softmax
     if name == "linear_cross_entropy":
+        from quack.linear_cross_entropy import chunked_linear_cross_entropy
         return lambda x, weight, labels: chunked_linear_cross_entropy(x, weight, labels, tuned=False)
     return None
 
