@@ -383,7 +383,7 @@ private:
         int kept = 0;
         for (const std::vector<int>& nodes : passesOf(program_, plan_, true).kept) {
             int words = 0;
-            for (int node : nodes) words += plan_.n * std::max(1, sizeOf(program_.nodes[size_t(node)].compute) / 4);
+            for (int node : nodes) words += plan_.n * std::max(1, sizeOf(program_.nodes[size_t(node)].dtype) / 4);
             kept = std::max(kept, words);
         }
         const int row = perThread * (packRegisters() + kept + sums);
@@ -423,10 +423,6 @@ struct Filler {
                                               : uint64_t(std::bit_cast<uint32_t>(float(value))));
     }
 };
-
-} // namespace
-
-namespace {
 
 std::string keyOf(const Plan& p) {
     std::string key;

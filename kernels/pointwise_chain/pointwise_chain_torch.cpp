@@ -11,6 +11,7 @@
 #include "kernels/pointwise_chain/pointwise_chain_ref.h"
 
 #include <ATen/ExpandUtils.h>
+#include <algorithm>
 #include <c10/cuda/CUDAGuard.h>
 #include <mutex>
 #include <torch/csrc/autograd/custom_function.h>
@@ -116,7 +117,7 @@ Tensors runCuda(at::TensorList inputs, const std::string& text, bool fast) {
                       c.chain->program.summed.end();
     if (sums)
         callWithWorkspace(c.call, fusescope_pointwise_chain_workspace, fusescope_pointwise_chain, inputs[0]);
-    else // the plan is made once
+    else // nothing to ask for
         checkCall(fusescope_pointwise_chain(&c.call, nullptr, 0, streamOf(inputs[0])));
     return std::move(c.outputs);
 }
