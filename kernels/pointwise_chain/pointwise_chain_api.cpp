@@ -104,17 +104,8 @@ FsStatus fusescope_pointwise_chain_shapes(const FsChain* chain, const FsChainTen
         if (auto* problem = std::get_if<std::string>(&shapes)) return refuse(*problem);
         for (size_t i = 0; i < chain->program.outputs.size(); ++i) {
             const size_t node = size_t(chain->program.outputs[i]);
-            const Shape shape = outputShape(chain->program, std::get<Shapes>(shapes), i);
-            FsChainTensor& t = outputs[i];
-            t = {};
-            t.dims = shape.dims;
-            t.dtype = chain->program.nodes[node].dtype;
-            int64_t stride = 1;
-            for (int d = shape.dims - 1; d >= 0; --d) {
-                t.size[d] = shape.size[size_t(d)];
-                t.stride[d] = stride;
-                stride *= t.size[d] > 0 ? t.size[d] : 1;
-            }
+            outputs[i] =
+                contiguous(outputShape(chain->program, std::get<Shapes>(shapes), i), chain->program.nodes[node].dtype);
         }
         return FS_OK;
     });

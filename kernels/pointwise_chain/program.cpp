@@ -131,6 +131,19 @@ Shape outputShape(const Program& program, const Shapes& shapes, size_t output) {
     return row;
 }
 
+FsChainTensor contiguous(const Shape& shape, Dtype dtype) {
+    FsChainTensor t{};
+    t.dims = shape.dims;
+    t.dtype = dtype;
+    int64_t stride = 1;
+    for (int d = shape.dims - 1; d >= 0; --d) {
+        t.size[d] = shape.size[size_t(d)];
+        t.stride[d] = stride;
+        stride *= std::max<int64_t>(1, t.size[d]);
+    }
+    return t;
+}
+
 std::variant<Shapes, std::string> shapesOf(const Program& program, const FsChainTensor* inputs) {
     constexpr int64_t most = int64_t{1} << 46; // far beyond any device, far from overflow
     Shapes shapes;

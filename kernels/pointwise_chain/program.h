@@ -141,6 +141,9 @@ struct Shape {
 
 std::string textOf(const Shape& shape);
 
+/// A tensor of that shape as the framework would make it: contiguous, without data.
+FsChainTensor contiguous(const Shape& shape, Dtype dtype);
+
 struct Shapes {
     std::vector<Shape> nodes;
     Shape region; ///< of all inputs together

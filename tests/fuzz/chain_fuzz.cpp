@@ -42,16 +42,8 @@ std::vector<FsChainTensor> outputsOf(const Program& program, const Shapes& shape
     std::vector<FsChainTensor> outputs;
     for (size_t i = 0; i < program.outputs.size(); ++i) {
         const Shape shape = gradients ? shapes.nodes[size_t(program.outputs[i])] : outputShape(program, shapes, i);
-        FsChainTensor t{};
+        FsChainTensor t = contiguous(shape, program.nodes[size_t(program.outputs[i])].dtype);
         t.data = reinterpret_cast<void*>(somewhere);
-        t.dtype = program.nodes[size_t(program.outputs[i])].dtype;
-        t.dims = shape.dims;
-        int64_t stride = 1;
-        for (int d = t.dims - 1; d >= 0; --d) {
-            t.size[d] = shape.size[size_t(d)];
-            t.stride[d] = stride;
-            stride *= t.size[d];
-        }
         outputs.push_back(t);
     }
     return outputs;

@@ -50,14 +50,14 @@ FsLaunchHint hint(int threads, int blocks, int variant) {
     return h;
 }
 
-[[noreturn]] void give_up(const Case& of, const std::string& why) {
+[[noreturn]] void giveUp(const Case& of, const std::string& why) {
     std::fprintf(stderr, "%s: %s\n", of.name, why.c_str());
     std::abort();
 }
 
 Program programOf(const Case& of, const std::string& text) {
     auto parsed = parse(text);
-    if (auto* problem = std::get_if<std::string>(&parsed)) give_up(of, *problem);
+    if (auto* problem = std::get_if<std::string>(&parsed)) giveUp(of, *problem);
     return std::get<Program>(std::move(parsed));
 }
 
@@ -129,31 +129,23 @@ void prepare(const Case& of, Prepared& made) {
             row.push_back(std::all_of(input.size.begin(), input.size.end() - 1, [](int64_t n) { return n == 1; }));
         }
         const auto found = gradientOf(made.program, last, row, wanted);
-        if (const auto* problem = std::get_if<std::string>(&found)) give_up(of, *problem);
+        if (const auto* problem = std::get_if<std::string>(&found)) giveUp(of, *problem);
         const auto& gradient = std::get<Gradient>(found);
         shapes.clear(); // the forward has one output, of the first input's shape
         for (const int from : gradient.from) shapes.push_back(of.inputs[size_t(from) % of.inputs.size()]);
         made.program = programOf(of, gradient.text);
     }
-    if (int(shapes.size()) != made.program.inputs) give_up(of, "another number of inputs");
+    if (int(shapes.size()) != made.program.inputs) giveUp(of, "another number of inputs");
     made.memory.resize(shapes.size() + made.program.outputs.size());
     for (size_t i = 0; i < shapes.size(); ++i)
         made.inputs.push_back(inputOf(shapes[i], made.program.nodes[i].dtype, random, made.memory[i]));
     auto sizes = shapesOf(made.program, made.inputs.data());
-    if (auto* problem = std::get_if<std::string>(&sizes)) give_up(of, *problem);
+    if (auto* problem = std::get_if<std::string>(&sizes)) giveUp(of, *problem);
     made.shapes = std::get<Shapes>(std::move(sizes));
     for (size_t i = 0; i < made.program.outputs.size(); ++i) {
         const Shape shape = outputShape(made.program, made.shapes, i);
-        FsChainTensor t{};
-        t.dtype = made.program.nodes[size_t(made.program.outputs[i])].dtype;
-        t.dims = shape.dims;
-        int64_t stride = 1;
-        for (int d = t.dims - 1; d >= 0; --d) {
-            t.size[d] = shape.size[size_t(d)];
-            t.stride[d] = stride;
-            stride *= t.size[d];
-        }
-        made.memory[shapes.size() + i].assign(size_t(stride) * size_t(sizeOf(t.dtype)), '\xff');
+        const FsChainTensor t = contiguous(shape, made.program.nodes[size_t(made.program.outputs[i])].dtype);
+        made.memory[shapes.size() + i].assign(size_t(shape.count()) * size_t(sizeOf(t.dtype)), '\xff');
         made.outputs.push_back(t);
     }
     for (size_t i = 0; i < made.memory.size(); ++i) {
@@ -164,7 +156,7 @@ void prepare(const Case& of, Prepared& made) {
     made.call.outputs = made.outputs.data();
     made.call.hint = of.hint;
     auto planned = planOf(made.program, made.call, of.multiprocessors);
-    if (auto* problem = std::get_if<std::string>(&planned)) give_up(of, *problem);
+    if (auto* problem = std::get_if<std::string>(&planned)) giveUp(of, *problem);
     made.plan = std::get<Plan>(std::move(planned));
 }
 
