@@ -318,6 +318,7 @@ def test_repeats_bit_for_bit():
 
 
 @pytest.mark.gpu
+@pytest.mark.large
 @pytest.mark.parametrize("shift", [0, 1])
 def test_more_than_two_to_the_31_elements(shift):
     """As vectors and, misaligned, as single elements."""
@@ -335,6 +336,7 @@ def test_more_than_two_to_the_31_elements(shift):
 
 
 @pytest.mark.gpu
+@pytest.mark.keeps_memory
 def test_in_a_graph():
     """Nothing waits for the device, and the step is read there: a captured step goes on counting."""
     start = [torch.randn(n, device="cuda") for n in SIZES]

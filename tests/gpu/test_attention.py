@@ -3,6 +3,7 @@ import math
 
 import pytest
 import torch
+import torch._dynamo.testing
 from checking import assert_close, poison
 from torch._dispatch.python import enable_python_dispatcher
 from torch._subclasses.fake_tensor import FakeTensorMode

@@ -218,7 +218,16 @@ def test_compiled(dynamic):
             results.append([out, *torch.autograd.grad(out.square().sum(), leaves)])
         for a, b in zip(*results):
             assert_close(b, a, factor=2)
-    with torch.no_grad(), torch.profiler.profile() as profile:
-        compiled(*values)
+    torch._dynamo.reset()
+
+
+@pytest.mark.profiler
+def test_compiled_runs_this_kernel():
+    q, k, v = inputs((2, 8, 2, 300, 300, 128), torch.bfloat16, "cuda")
+    compiled = torch.compile(lambda q, k, v: ops.attention(q * 2, k, v, causal=True), fullgraph=True)
+    with torch.no_grad():
+        compiled(q, k, v)
+        with torch.profiler.profile() as profile:
+            compiled(q, k, v)
     assert any("attentionHopper" in event.key for event in profile.key_averages())
     torch._dynamo.reset()

@@ -63,7 +63,8 @@ def check_against_truth(x, weight, labels, mode, name=""):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("tokens, hidden, vocab", [(1, 1, 1), (1, 64, 1000), (17, 64, 1000), (7, 65, 1001), (33, 3, 7), (130, 128, 515)])
+@pytest.mark.parametrize("tokens, hidden, vocab", [(1, 1, 1), (1, 64, 1000), (17, 64, 1000), (7, 65, 1001), (33, 3, 7), (130, 128, 515),
+                                                   (5, 16, QWEN3)])
 def test_values(device, tokens, hidden, vocab, dtype, mode):
     x, weight, labels = problem(tokens, hidden, vocab, dtype, device)
     if device == "cpu":
@@ -80,11 +81,13 @@ def test_values(device, tokens, hidden, vocab, dtype, mode):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("tokens, hidden, vocab", [(1, 4096, QWEN3), (17, 1024, QWEN3), (1000, 64, QWEN3), (1000, 4096, 1000),
                                                    (1000, 1024, QWEN3), (3000, 256, 32003)])
+@pytest.mark.large
 def test_values_of_models(tokens, hidden, vocab, dtype, mode):
     check_against_truth(*problem(tokens, hidden, vocab, dtype, "cuda"), mode)
 
 
 @pytest.mark.gpu
+@pytest.mark.large
 @pytest.mark.parametrize("tokens, hidden", [(4096, 1024), (2048, 4096), (8192, 256)])
 def test_lean_with_many_chunks(tokens, hidden):
     """Chunks that stay in dweight's memory, and with more tokens than elements of hidden others that are computed again."""
@@ -268,6 +271,7 @@ def test_many_streams(mode):
 
 
 @pytest.mark.gpu
+@pytest.mark.large
 @pytest.mark.parametrize("mode", MODES)
 def test_more_than_two_to_the_31_logits(mode):
     tokens = (1 << 31) // QWEN3 + 700
@@ -279,6 +283,7 @@ def test_more_than_two_to_the_31_logits(mode):
 
 
 @pytest.mark.gpu
+@pytest.mark.large
 @pytest.mark.parametrize("mode", MODES)
 def test_more_than_two_to_the_31_elements_of_weight(mode):
     vocab = (1 << 31) // 4096 + 300
@@ -301,6 +306,7 @@ def peak_memory(call):
 
 
 @pytest.mark.gpu
+@pytest.mark.large
 @pytest.mark.parametrize("mode, budget", [("fast", 2.6e9), ("lean", 1.6e9), ("auto", 2.6e9)])
 def test_peak_memory(mode, budget):
     """Beside x and weight, with dx and dweight: forward, backward and the leaves' grads."""
@@ -319,6 +325,7 @@ def test_peak_memory(mode, budget):
 
 
 @pytest.mark.gpu
+@pytest.mark.keeps_memory
 def test_auto_keeps_to_the_limit():
     x, weight, labels = problem(2000, 256, 50000, torch.bfloat16, "cuda")
     x, weight = x.requires_grad_(), weight.requires_grad_()

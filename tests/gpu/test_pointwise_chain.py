@@ -231,6 +231,7 @@ def test_reductions_alone(device):
 
 
 @pytest.mark.gpu
+@pytest.mark.large
 def test_more_than_two_to_the_31_elements():
     rows = (1 << 31) // 4096 + 3
     x = torch.randn(rows, 4097, device="cuda", dtype=torch.bfloat16)

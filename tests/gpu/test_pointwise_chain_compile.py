@@ -319,6 +319,7 @@ def test_many_threads_and_streams():
 
 
 @pytest.mark.gpu
+@pytest.mark.keeps_memory
 def test_in_a_graph():
     x, weight = half(64, 1024), half(1024)
     want = chain([x, weight], region(RMS_NORM, 2))[0]  # compiled before the capture

@@ -142,6 +142,7 @@ def test_on_many_streams():
     assert all(torch.equal(r, first) for r in results)
 
 
+@pytest.mark.keeps_memory
 @gpu
 def test_under_a_cuda_graph():
     x = torch.randn(300, 4096, device="cuda")

@@ -193,6 +193,7 @@ def test_many_streams():
 
 
 @pytest.mark.gpu
+@pytest.mark.large
 @pytest.mark.parametrize("offset", [0, 1])
 def test_more_than_two_to_the_31_elements(offset):
     tokens = (1 << 31) // (32 * 128) + 5

@@ -145,7 +145,7 @@ def test_gradients_against_differences():
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("rows", [1, 7, 4096])
+@pytest.mark.parametrize("rows", [1, 7, pytest.param(4096, marks=pytest.mark.large)])
 def test_against_the_framework(dtype, rows):
     """No farther from fp64 than F.linear, at a model's size."""
     hidden, q, kv = 4096, 4096, 1024
@@ -205,6 +205,7 @@ def test_many_streams():
 
 
 @pytest.mark.gpu
+@pytest.mark.keeps_memory
 def test_captured_in_a_graph():
     x, weight = torch.randn(256, 512, device="cuda").bfloat16(), torch.randn(1024, 512, device="cuda").bfloat16()
     ops.packed_projection(x, [weight])
@@ -218,6 +219,7 @@ def test_captured_in_a_graph():
 
 
 @pytest.mark.gpu
+@pytest.mark.large
 def test_more_than_two_to_the_31_elements():
     rows, hidden, width = (1 << 31) // 2048 + 100, 64, 2048
     x = torch.randn(rows, hidden, device="cuda", dtype=torch.bfloat16)

@@ -149,6 +149,7 @@ def test_many_threads_with_rows_of_different_widths():
 
 
 @pytest.mark.gpu
+@pytest.mark.large
 def test_more_than_two_to_the_31_elements():
     rows = (1 << 31) // 4096 + 3
     x = torch.randn(rows, 4096, device="cuda", dtype=torch.bfloat16)

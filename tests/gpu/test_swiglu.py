@@ -154,6 +154,7 @@ def test_many_streams():
 
 
 @pytest.mark.gpu
+@pytest.mark.large
 @pytest.mark.parametrize("width", [4096, 4095])
 def test_more_than_two_to_the_31_elements(width):
     """Vectors and single elements, as one run and by rows."""
