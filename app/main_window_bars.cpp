@@ -206,11 +206,13 @@ void MainWindow::updateHeadline() {
     if (!a || !a->trace) return;
     const MeasuredPlan& measured = session_->measuredPlan();
     const QString with_results = measuredPlanText(*a, measured);
-    w_->headline->setText(with_results.isEmpty() ? text(stepHeadline(*a))
-                                                 : tr("step %1 → %2 measured")
-                                                       .arg(text(formatDuration(a->plan.step_ns)),
-                                                            text(formatDuration(measured.predicted_step_ns.expected))));
-    if (measured.any() && measured.measured < measured.parts)
+    const bool unseen = nothingSeen(measured.plan) && measured.regions == 0; // the step's time stays as it is
+    w_->headline->setText(with_results.isEmpty() || unseen
+                              ? text(stepHeadline(*a))
+                              : tr("step %1 → %2 measured")
+                                    .arg(text(formatDuration(a->plan.step_ns)),
+                                         text(formatDuration(measured.predicted_step_ns.expected))));
+    if (measured.any() && !unseen && measured.measured < measured.parts)
         w_->headline->setText(tr("step %1 → %2, %3 of %4 measured")
                                   .arg(text(formatDuration(a->plan.step_ns)),
                                        text(formatDuration(measured.predicted_step_ns.expected)),
@@ -220,12 +222,12 @@ void MainWindow::updateHeadline() {
     QStringList names;
     for (const std::string& id : plan.findings) names << text(id);
     QString prediction;
-    if (!names.isEmpty())
+    if (!names.isEmpty() && !nothingSeen(plan))
         prediction = tr("Predicted with the plan (%1): %2 to %3. A prediction, not a measurement.")
                          .arg(names.join(QStringLiteral(", ")), text(formatDuration(plan.predicted_step_ns.low)),
                               text(formatDuration(plan.predicted_step_ns.high)));
     w_->headline->setToolTip(lines({with_results, stillPredictedText(measured), planChangeText(measured), prediction,
-                                    text(severalGpusNote(*a)), text(otherDeviceNote(*a))}));
+                                    text(unseenNote(plan)), text(severalGpusNote(*a)), text(otherDeviceNote(*a))}));
 }
 
 void MainWindow::updateStatus() {

@@ -149,6 +149,7 @@ void predictStep(const Analysis& analysis, const MeasuredSavings& savings, Plan&
             for (const std::uint32_t i : part.instances) {
                 const bool known = f < savings.size() && i < savings[f].size() && savings[f][i].has_value();
                 const Instance& instance = finding.instances[i];
+                if (instance.forward.empty() && instance.backward.empty()) continue; // not seen: no promise
                 step.add(instance, known ? Range{*savings[f][i], *savings[f][i], *savings[f][i]} : instance.saving_ns);
             }
         }

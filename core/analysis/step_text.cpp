@@ -16,9 +16,10 @@ std::string stepHeadline(const Analysis& a) {
     if (step == nullptr) return {};
     const std::string measured = formatDuration(step->wall_ns),
                       after = formatDuration(a.plan.predicted_step_ns.expected);
-    if (a.measured_on.empty()) return "step " + measured + (a.plan.findings.empty() ? "" : " → " + after);
+    const bool no_plan = a.plan.findings.empty() || nothingSeen(a.plan);
+    if (a.measured_on.empty()) return "step " + measured + (no_plan ? "" : " → " + after);
     return "step " + measured + " on " + a.measured_on + "; on " + a.device.name + " estimated " +
-           formatDuration(a.plan.step_ns) + (a.plan.findings.empty() ? "" : " → " + after);
+           formatDuration(a.plan.step_ns) + (no_plan ? "" : " → " + after);
 }
 
 std::string stepVerdict(const Analysis& a) {
@@ -70,14 +71,25 @@ std::string planNote(const Analysis& a) {
     if (listed > a.plan.saving_ns.expected * 1.005)
         note = "Findings overlap: their savings add up to " + formatDuration(listed) + ", those of the plan to " +
                formatDuration(a.plan.saving_ns.expected) + ".";
-    if (const std::string gpus = severalGpusNote(a); !gpus.empty()) note += (note.empty() ? "" : " ") + gpus;
+    for (const std::string& more : {unseenNote(a.plan), severalGpusNote(a)})
+        if (!more.empty()) note += (note.empty() ? "" : " ") + more;
     return note;
+}
+
+std::string unseenNote(const Plan& plan) {
+    if (!(plan.step_ns > 0) || !(plan.unseen_ns.expected > 0)) return {};
+    const std::string what = nothingSeen(plan) ? std::string("Nothing of the plan was seen in the step")
+                                               : formatDuration(plan.unseen_ns.expected) +
+                                                     " of the plan's savings are of what was not seen in the step";
+    return what + ": its kernels were not recorded, or could not be told to be the model's. Such savings are estimates "
+                  "from the roofline, and the step's predicted time leaves them out.";
 }
 
 std::string severalGpusNote(const Analysis& a) {
     const double step = a.plan.step_ns - a.plan.predicted_step_ns.expected;
-    if (!(a.plan.step_ns > 0) || a.plan.saving_ns.expected <= step * 1.005) return {};
-    return "Savings are time of all GPUs together, " + formatDuration(a.plan.saving_ns.expected) +
+    const double seen = a.plan.saving_ns.expected - a.plan.unseen_ns.expected;
+    if (!(a.plan.step_ns > 0) || nothingSeen(a.plan) || seen <= step * 1.005) return {};
+    return "Savings are time of all GPUs together, " + formatDuration(seen) +
            " for the plan; GPUs that work side by side save at the same time, so the step gets " +
            formatDuration(step) + " of it.";
 }

@@ -70,6 +70,7 @@ Finding findingOf(const FusionInput& input, const StepOps* trace, Pattern patter
     finding.time_estimated = std::all_of(drafts.begin(), drafts.end(), [](const Draft* d) {
         return d->instance.forward.empty() && d->instance.backward.empty();
     });
+    if (drafts.empty()) finding.time_estimated = input.trace == nullptr; // near misses alone
     for (const Draft* draft : drafts) {
         const Instance& instance = draft->instance;
         const std::size_t kernels = instance.forward.size() + instance.backward.size();

@@ -84,7 +84,7 @@ struct Finding {
     Range saving_ns;       // time - predicted, 0 <= saving <= time
     double step_share = 0; // expected saving / step time; 0 without a trace
     double bytes_now = 0, bytes_fused = 0; // per step
-    bool time_estimated = false;           // no trace: times come from the roofline
+    bool time_estimated = false;           // no trace, or none of it was seen there: times come from the roofline
     Verdict verdict = Verdict::Marginal;
     std::vector<std::string> reasons;     // plain sentences: why this saving, why this verdict
     std::vector<std::string> near_misses; // "pow_1: mean does not average over the last dimension alone"
@@ -105,7 +105,8 @@ struct Plan {                          // the best set of instances that do not 
     std::vector<PlanPart> parts;       // parallel to findings
     double step_ns = 0;                // measured; on another GPU than the trace's: estimated for it
     Range saving_ns;                   // sum over parts
-    Range predicted_step_ns;
+    Range unseen_ns; // of it, of instances without kernels in the step: estimates, which its time does not bound
+    Range predicted_step_ns; // without unseen_ns
 };
 
 struct FusionInput { // either of trace (with link and costs) and graph may be null, not both
@@ -129,6 +130,8 @@ using MeasuredSavings = std::vector<std::vector<std::optional<double>>>;
 // From measured savings where there are any, else from predicted ones: what a kernel gave counts for more than the
 // verdict that was reckoned.
 [[nodiscard]] Plan makePlan(const std::vector<Finding>& findings, double step_ns, const MeasuredSavings& measured = {});
+// There is a step, and nothing of the plan was seen in it: the step's time is not known to get shorter.
+[[nodiscard]] bool nothingSeen(const Plan& plan) noexcept;
 // What the finding gives to the plan; null when it takes no part.
 [[nodiscard]] const PlanPart* planPartOf(const Plan& plan, std::string_view finding) noexcept;
 // Findings of the plan that take over instances which this one leaves to them.

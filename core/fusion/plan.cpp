@@ -124,6 +124,9 @@ Plan makePlan(const std::vector<Finding>& findings, double step_ns, const Measur
     std::vector<bool> chosen(candidates.size(), false);
     for (const std::vector<std::size_t>& group : groupsOf(candidates)) bestOf(candidates, group, chosen);
 
+    Plan plan;
+    plan.step_ns = step_ns;
+    Range seen;
     std::vector<PlanPart> parts(findings.size());
     for (std::size_t c = 0; c < candidates.size(); ++c) {
         if (!chosen[c]) continue;
@@ -131,24 +134,30 @@ Plan makePlan(const std::vector<Finding>& findings, double step_ns, const Measur
         part.finding = findings[candidates[c].finding].id;
         part.instances.push_back(candidates[c].instance);
         part.saving_ns += candidates[c].saving;
+        const Instance& instance = findings[candidates[c].finding].instances[candidates[c].instance];
+        const bool ran = !instance.forward.empty() || !instance.backward.empty();
+        (ran ? seen : plan.unseen_ns) += candidates[c].saving;
     }
     parts.erase(std::remove_if(parts.begin(), parts.end(), [](const PlanPart& p) { return p.instances.empty(); }),
                 parts.end());
     std::stable_sort(parts.begin(), parts.end(),
                      [](const PlanPart& a, const PlanPart& b) { return a.saving_ns.expected > b.saving_ns.expected; });
 
-    Plan plan;
-    plan.step_ns = step_ns;
-    Range& saving = plan.saving_ns;
     for (PlanPart& part : parts) {
-        saving += part.saving_ns;
+        plan.saving_ns += part.saving_ns;
         plan.findings.push_back(part.finding);
         plan.parts.push_back(std::move(part));
     }
     // A long saving makes a short step.
-    plan.predicted_step_ns = {std::max(0.0, step_ns - saving.high), std::max(0.0, step_ns - saving.expected),
-                              std::max(0.0, step_ns - saving.low)};
+    plan.predicted_step_ns = {std::max(0.0, step_ns - seen.high), std::max(0.0, step_ns - seen.expected),
+                              std::max(0.0, step_ns - seen.low)};
     return plan;
+}
+
+bool nothingSeen(const Plan& plan) noexcept {
+    constexpr double kRounding = 1e-9; // both are sums of the same numbers, in another order
+    return plan.step_ns > 0 && plan.unseen_ns.expected > 0 &&
+           plan.unseen_ns.expected >= plan.saving_ns.expected * (1 - kRounding);
 }
 
 const PlanPart* planPartOf(const Plan& plan, std::string_view finding) noexcept {

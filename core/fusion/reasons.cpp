@@ -208,7 +208,11 @@ std::vector<std::string> reasonsOf(const FusionInput& input, const Finding& find
             out.push_back("Of the waiting, a launch saved counts " + formatDuration(input.device.launch_us * 1e3) +
                           ", never more than the wait itself.");
         if (finding.time_estimated)
-            out.push_back("No trace of it: times are estimates from the roofline, forward only.");
+            out.push_back(input.trace == nullptr
+                              ? "No trace of it: times are estimates from the roofline, forward only."
+                              : "Not seen in the step: no kernel of the trace could be told to be of it, so it may run "
+                                "in another form, or fused already. Times are estimates from the roofline, forward "
+                                "only, and the step's predicted time leaves them out.");
         switch (finding.verdict) {
         case Verdict::WorthIt:
             out.push_back("Worth it: saves " + savingText(finding) +

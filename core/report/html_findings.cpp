@@ -221,7 +221,9 @@ void findingsSection(const Analysis& a, const MeasuredView& measured, std::strin
                "kernels that cannot be linked to an operator cannot be matched.</p></div>\n";
         return;
     }
-    if (!plan.findings.empty() && plan.step_ns > 0)
+    if (nothingSeen(plan))
+        out += "<p>" + esc(unseenNote(plan)) + "</p>\n";
+    else if (!plan.findings.empty() && plan.step_ns > 0)
         out += fmt::format(
             "<p>Carrying out the plan – {}, no kernel counted twice – should take the step{} from "
             "<b>{}</b> to <b>{}</b>{}. {}</p>\n",
@@ -229,7 +231,7 @@ void findingsSection(const Analysis& a, const MeasuredView& measured, std::strin
             a.measured_on.empty() ? std::string() : " on " + esc(a.device.name) + ", both figures estimated,",
             esc(formatDuration(plan.step_ns)), esc(rangeText(measured.plan.predicted_step_ns)),
             measured.plan.any() ? " – " + esc(measuredPlanText(measured.plan)) : std::string(),
-            esc(measured.plan.any() ? std::string() : planNote(a)));
+            esc(measured.plan.any() ? unseenNote(plan) : planNote(a)));
     planTable(a, measured, out);
     // What pays comes first; the rest is there to be looked up.
     std::string rest;

@@ -33,20 +33,19 @@ void stepTiles(const Analysis& a, const MeasuredView& measured, std::string& out
     const StepStats& step = a.steps[static_cast<std::size_t>(a.step)];
     const Plan& plan = measured.plan.plan;
     const Range& after = measured.plan.predicted_step_ns;
+    const bool none = measured.plan.regions == 0 && (plan.findings.empty() || nothingSeen(plan));
+    const std::string unchanged =
+        nothingSeen(plan) ? "nothing of the plan was seen in it" : "no fusion in the plan shortens it";
     if (!a.measured_on.empty()) {
         tile(out, step.name + ", measured on " + a.measured_on, formatDuration(step.wall_ns), "as the trace has it");
         tile(out, step.name + ", estimated for " + a.device.name,
-             formatDuration(plan.step_ns) +
-                 (plan.findings.empty() ? std::string() : " → " + formatDuration(after.expected)),
-             plan.findings.empty() ? std::string("no fusion in the plan shortens it")
-                                   : "now and with the plan; " + howSure(measured.plan),
-             true);
-    } else if ((!plan.findings.empty() || measured.plan.regions > 0) && after.expected > 0 &&
-               after.expected < step.wall_ns) {
+             formatDuration(plan.step_ns) + (none ? std::string() : " → " + formatDuration(after.expected)),
+             none ? unchanged : "now and with the plan; " + howSure(measured.plan), true);
+    } else if (!none && after.expected > 0 && after.expected < step.wall_ns) {
         tile(out, step.name + ", with the plan", formatDuration(step.wall_ns) + " → " + formatDuration(after.expected),
              fmt::format("{} less; {}", shareText(1 - after.expected / step.wall_ns), howSure(measured.plan)), true);
     } else {
-        tile(out, step.name, formatDuration(step.wall_ns), "no fusion in the plan shortens it");
+        tile(out, step.name, formatDuration(step.wall_ns), unchanged);
     }
     tile(out, "GPU busy", shareText(step.wall_ns > 0 ? step.gpu_busy_ns / step.wall_ns : 0),
          fmt::format("{} busy, {} idle", formatDuration(step.gpu_busy_ns), formatDuration(step.gpu_idle_ns)));

@@ -287,6 +287,7 @@ std::string analysisJson(const Analysis& a, const MeasuredSet& set, ChosenRegion
     }
     w.endArray();
     writeRange(w, "saving_us", a.plan.saving_ns);
+    writeRange(w, "unseen_saving_us", a.plan.unseen_ns); // of it, not seen in the step
     if (a.trace) {
         w.member("step_us", us(a.plan.step_ns));
         writeRange(w, "predicted_step_us", a.plan.predicted_step_ns);

@@ -63,7 +63,7 @@ void summary(const Analysis& a, const MeasuredView& measured, std::string& out) 
                            a.graph ? ", " + shareText(a.link.graph_ns / a.link.kernel_ns) + " to the graph"
                                    : std::string());
     const Plan& plan = measured.plan.plan;
-    if ((!plan.findings.empty() || measured.plan.regions > 0) && plan.step_ns > 0)
+    if (((!plan.findings.empty() && !nothingSeen(plan)) || measured.plan.regions > 0) && plan.step_ns > 0)
         out += fmt::format("- With the plan{}: **{} → {}**{}\n",
                            a.measured_on.empty() ? std::string() : ", both estimated for " + md(a.device.name),
                            formatDuration(plan.step_ns), rangeText(measured.plan.predicted_step_ns),
@@ -94,7 +94,8 @@ void plan(const Analysis& a, const MeasuredView& measured, std::string& out) {
     const Plan& plan = measured.plan.plan;
     if (plan.parts.empty()) return;
     out += "\n## Plan\n\n";
-    if (const std::string note = planNote(a); !note.empty() && !measured.plan.any()) out += md(note, 400) + "\n\n";
+    if (const std::string note = measured.plan.any() ? unseenNote(plan) : planNote(a); !note.empty())
+        out += md(note, 800) + "\n\n";
     int n = 0;
     for (const PlanPart& part : plan.parts) {
         const Finding* f = findingById(a, part.finding);

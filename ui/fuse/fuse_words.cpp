@@ -313,6 +313,8 @@ QString measuredPlanText(const Analysis& analysis, const MeasuredPlan& plan) {
     const QString beside = plan.regions == 0   ? QString()
                            : plan.regions == 1 ? tr(" and 1 region of yours")
                                                : tr(" and %1 regions of yours").arg(plan.regions);
+    if (nothingSeen(plan.plan) && plan.regions == 0)
+        return tr("measured in %1 of %2 findings, none of them seen in the step").arg(plan.measured).arg(plan.parts);
     const QString now = text(formatDuration(analysis.plan.step_ns)),
                   then = text(formatDuration(plan.predicted_step_ns.expected));
     if (plan.measured == plan.parts && plan.predicted_instances == 0)

@@ -257,7 +257,7 @@ QString findingMarkdown(const Analysis& analysis, std::size_t row, const Measure
 
 QString planText(const Analysis& analysis) {
     const Plan& plan = analysis.plan;
-    if (plan.findings.empty() || !(plan.step_ns > 0)) return {};
+    if (plan.findings.empty() || !(plan.step_ns > 0) || nothingSeen(plan)) return {};
     QString line = tr("step %1 → %2")
                        .arg(text(formatDuration(plan.step_ns)), text(formatDuration(plan.predicted_step_ns.expected)));
     if (plan.predicted_step_ns.high > plan.predicted_step_ns.low)

@@ -220,7 +220,8 @@ struct FindingsPanel::Impl {
         const bool estimated = std::any_of(analysis->findings.begin(), analysis->findings.end(),
                                            [](const Finding& f) { return f.time_estimated; });
         if (estimated)
-            note = tr("No trace: times are estimated from the roofline");
+            note = analysis->trace ? tr("Not seen in the step: times are estimated from the roofline")
+                                   : tr("No trace: times are estimated from the roofline");
         else if (measured.any())
             note = QStringList{tr("Findings overlap: the plan counts no kernel twice."), planChangeText(measured)}
                        .join(QLatin1Char(' '))

@@ -126,6 +126,37 @@ TEST(OtherDevice, TheSameGpuUnderAnotherNameIsNoOther) {
     EXPECT_FALSE(sameDevice(device("H100", 1, 1), *deviceByName("H200")));
 }
 
+// The sample's graph beside a trace of which nothing is known to be of it: one kernel of a CUDA graph, 20 ms in a step
+// of 50. The graph's estimates (6.6 ms for attention alone) say nothing of that step.
+TEST(StepText, APlanThatWasNotSeenInTheStepPromisesNothingOfIt) {
+    const test::TempDir folder;
+    const std::string path = folder.file("captured.json");
+    test::writeFile(path,
+                    R"({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA H200"}], "traceEvents": [
+{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "pid": 1, "tid": 1, "ts": 1000, "dur": 50000},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaGraphLaunch", "pid": 1, "tid": 1, "ts": 1100, "dur": 50,
+ "args": {"correlation": 7}},
+{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 2000, "dur": 20000,
+ "args": {"correlation": 7, "device": 0, "stream": 7, "graph node id": 3}}]})");
+    const AnalysisPtr a = analysed({kSampleGraph, path});
+    ASSERT_TRUE(a);
+    const Finding* attention = finding(*a, "attention");
+    ASSERT_NE(attention, nullptr);
+    EXPECT_TRUE(attention->time_estimated);
+    std::string reasons;
+    for (const std::string& reason : attention->reasons) reasons += reason;
+    EXPECT_TRUE(has(reasons, "Not seen in the step")) << reasons;
+    EXPECT_FALSE(has(reasons, "No trace of it")) << reasons;
+    EXPECT_GT(a->plan.step_ns, 0);
+    EXPECT_EQ(a->plan.predicted_step_ns.low, a->plan.step_ns);
+    EXPECT_EQ(a->plan.predicted_step_ns.high, a->plan.step_ns);
+    EXPECT_FALSE(has(stepHeadline(*a), "→")) << stepHeadline(*a);
+    EXPECT_TRUE(has(planNote(*a), "Nothing of the plan was seen in the step")) << planNote(*a);
+    EXPECT_EQ(severalGpusNote(*a), "");
+    EXPECT_EQ(unseenNote(both().plan), "");
+    EXPECT_EQ(unseenNote(graphOnly().plan), "");
+}
+
 TEST(StepText, AStepByTheNameInTheTrace) {
     const AnalysisPtr by_name = analysed({kSampleTrace}, {"", "ProfilerStep#3"});
     EXPECT_EQ(by_name->step, 0);

@@ -99,6 +99,7 @@ TEST(Finding, NearMissesAloneAreSaid) {
     ASSERT_EQ(findings[0].near_misses.size(), 1U);
     EXPECT_NE(findings[0].near_misses[0].find("f32"), std::string::npos);
     EXPECT_TRUE(makePlan(findings, 1000).findings.empty());
+    EXPECT_FALSE(findings[0].time_estimated); // there is a trace
 }
 
 TEST(Finding, NothingInNothingOut) {

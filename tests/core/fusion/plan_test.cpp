@@ -58,6 +58,23 @@ TEST(Plan, WhatAFindingLeavesIsNamed) {
     EXPECT_TRUE(takenOverBy(findings, plan, findings[1]).empty());
 }
 
+// b is in the graph, and no kernel of the trace is of it: 200 of a roofline cannot be taken from 100 that were
+// measured.
+TEST(Plan, WhatWasNotSeenInTheStepDoesNotShortenIt) {
+    const Finding a = made("a", Verdict::WorthIt, {{{1}, 10}}), b = made("b", Verdict::WorthIt, {{{}, 200}});
+    const Plan plan = makePlan({a, b}, 100);
+    EXPECT_EQ(plan.findings, (std::vector<std::string>{"b", "a"}));
+    EXPECT_EQ(plan.saving_ns.expected, 210);
+    EXPECT_EQ(plan.unseen_ns.expected, 200);
+    EXPECT_EQ(plan.predicted_step_ns.expected, 90);
+    EXPECT_FALSE(nothingSeen(plan));
+    const Plan only = makePlan({b}, 100, {{150.0}}); // nor when it was measured: how often it runs there is not known
+    EXPECT_TRUE(nothingSeen(only));
+    EXPECT_EQ(only.predicted_step_ns.low, 100);
+    EXPECT_FALSE(nothingSeen(makePlan({b}, 0))); // without a trace there is no step
+    EXPECT_FALSE(nothingSeen(makePlan({}, 100)));
+}
+
 TEST(Plan, LeavesOutWhatDoesNotPay) {
     const Plan plan =
         makePlan({made("a", Verdict::NotBeneficial, {{{1}, 1}}), made("b", Verdict::AlreadyFused, {{{2}, 0}})}, 100);
