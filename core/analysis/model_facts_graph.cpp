@@ -38,8 +38,9 @@ std::vector<ModuleId> decoderLayers(const ModuleTree& tree) {
         std::vector<ModuleId> same;
         for (const ModuleId child : module.children) {
             const Module& c = tree.at(child);
+            // One that holds no module is part of a layer: an expert's projection, a norm.
             const bool layer = endsWith(c.type, "DecoderLayer") || endsWith(c.type, "Block") ||
-                               c.fold_group != Id<struct FoldTag>::kNone;
+                               (c.fold_group != Id<struct FoldTag>::kNone && !c.children.empty());
             if (layer && (same.empty() || tree.at(same.front()).type == c.type)) same.push_back(child);
         }
         if (same.empty()) continue;
@@ -84,6 +85,8 @@ void attentionFacts(const ModelGraph& graph, const Module& attention, ModelFacts
     const Module* q_norm = childNamed(tree, attention, {"q_norm", "q_layernorm"});
     facts.qk_norm = q_norm != nullptr ? 1 : 0;
     if (q_norm != nullptr) facts.head_dim = sizeAt(ownWeight(tree, *q_norm), 0);
+    // A norm as wide as the projection is over all heads (OLMo 2): it does not tell a head's size.
+    if (q != nullptr && facts.head_dim == sizeAt(ownWeight(tree, *q), 0)) facts.head_dim = -1;
     if (facts.head_dim <= 0) facts.head_dim = headDimFromGraph(graph, attention, idOf(tree, attention));
     if (q == nullptr || k == nullptr || facts.head_dim <= 0) return;
     const std::int64_t q_out = sizeAt(ownWeight(tree, *q), 0), k_out = sizeAt(ownWeight(tree, *k), 0);
@@ -100,6 +103,10 @@ void mlpFacts(const ModelGraph& graph, const Module& mlp, ModelFacts& facts) {
     if (wide != nullptr) {
         facts.intermediate = sizeAt(ownWeight(tree, *wide), 0);
         if (wide->name == "gate_up_proj" && facts.intermediate > 0) facts.intermediate /= 2;
+    }
+    if (childNamed(tree, mlp, {"experts"}) != nullptr) { // gated or not is a matter of each expert
+        facts.mlp = "MoE";
+        return;
     }
     const bool gated = gate != nullptr;
     const ModuleId id = idOf(tree, mlp);
@@ -121,7 +128,8 @@ ModelFacts modelFacts(const ModelGraph& graph) {
 
     const Parameter *embedding = nullptr, *head = nullptr;
     for (const Module& module : tree.modules) {
-        if (embedding == nullptr && (module.type == "Embedding" || module.name == "embed_tokens"))
+        const bool positions = module.name.find("position") != std::string::npos || module.name == "wpe";
+        if (embedding == nullptr && !positions && (module.type == "Embedding" || module.name == "embed_tokens"))
             embedding = ownWeight(tree, module);
         if (module.name == "lm_head") head = ownWeight(tree, module);
     }
