@@ -94,6 +94,21 @@ bool takesThePlaceOf(const Analysis& analysis, const FuseResult& earlier, const 
     return rank(later) >= rank(earlier);
 }
 
+namespace {
+
+// Of one instance as a runner launched it, unfused and fused, ns.
+std::pair<double, double> launchedNs(const FuseResult& result) {
+    std::pair<double, double> ns{0, 0};
+    for (const Comparison& c : result.directions) {
+        if (!c.has_fused) continue;
+        ns.first += c.baseline.us.median * kNsPerUs;
+        ns.second += c.fused.us.median * kNsPerUs;
+    }
+    return ns;
+}
+
+} // namespace
+
 std::optional<StepTime> stepTimeOf(const Finding& finding, const Instance& instance) {
     if (finding.time_estimated) return std::nullopt;
     return StepTime{instance.forward_ns, instance.backward_ns, instance.idle_ns};
@@ -153,6 +168,8 @@ MeasuredFinding applyMeasured(const Analysis& analysis, const Finding& finding, 
             const Instance& instance = finding.instances[i];
             if (!counts) {
                 out.saving_ns += instance.saving_ns;
+                out.now_ns += instance.forward_ns + instance.backward_ns + instance.idle_ns;
+                out.fused_ns += instance.predicted_ns;
                 continue;
             }
             const std::optional<StepTime> in_step = stepTimeOf(finding, instance);
@@ -163,13 +180,23 @@ MeasuredFinding applyMeasured(const Analysis& analysis, const Finding& finding, 
             ++out.measured;
             one.saving_ns += saved;
             out.saving_ns += {saved, saved, saved};
+            const auto [now, fused] = launchedNs(one.result->result);
+            out.now_ns += now;
+            out.fused_ns += {fused, fused, fused};
         }
         out.measured_ns += one.saving_ns;
         one.of = std::move(of);
         out.classes.push_back(std::move(one));
     }
+    if (!finding.time_estimated) { // the step knows what they take
+        out.now_ns = finding.time_ns;
+        out.fused_ns = {out.now_ns - out.saving_ns.high, out.now_ns - out.saving_ns.expected,
+                        out.now_ns - out.saving_ns.low};
+    }
     if (!out.any()) {
         out.saving_ns = finding.saving_ns;
+        out.now_ns = finding.time_ns;
+        out.fused_ns = finding.predicted_ns;
         return out;
     }
     out.speed = faster && out.measured_ns > 0   ? SpeedVerdict::Faster

@@ -97,6 +97,10 @@ struct MeasuredFinding {
     Range saving_ns;         // per step: measured where it is, else predicted
     double measured_ns = 0;  // of it, measured
     double predicted_ns = 0; // what was predicted for all of them
+    // Per step, of all of them: what they take, and what they take then (low: the shortest). Where the finding's times
+    // are estimates, those that a runner measured: a measured saving and an estimate have no difference.
+    double now_ns = 0;
+    Range fused_ns;
     // Of all that is measured, together: the sum's, if measuredSpeed() of an instance is of that kind, else not faster.
     SpeedVerdict speed = SpeedVerdict::Unknown;
     [[nodiscard]] bool any() const noexcept { return measured > 0; }

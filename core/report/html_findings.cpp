@@ -36,16 +36,16 @@ void fact(std::string& out, std::string_view name, const std::string& value) {
 }
 
 // Time now as the whole bar; what stays, what is saved, and how far both may be off.
-void timeBar(const Finding& f, const Range& fused_ns, std::string_view how, std::string& out) {
-    if (!(f.time_ns > 0)) return;
-    const auto width = [&](double ns) { return std::clamp(ns / f.time_ns * 100, 0.0, 100.0); };
+void timeBar(double now_ns, const Range& fused_ns, std::string_view how, std::string& out) {
+    if (!(now_ns > 0)) return;
+    const auto width = [&](double ns) { return std::clamp(ns / now_ns * 100, 0.0, 100.0); };
     const double now = 100, after = width(fused_ns.expected);
     const double low = width(std::min(fused_ns.low, fused_ns.high)),
                  high = width(std::max(fused_ns.low, fused_ns.high));
     out += fmt::format("<div class=\"bar\" role=\"img\" aria-label=\"{} now, {} {}\"><i class=\"after\" "
                        "style=\"width:{:.2f}%\"></i>"
                        "<i class=\"saved\" style=\"left:{:.2f}%;width:{:.2f}%\"></i>",
-                       esc(formatDuration(f.time_ns)), esc(formatDuration(fused_ns.expected)), how, after, after,
+                       esc(formatDuration(now_ns)), esc(formatDuration(fused_ns.expected)), how, after, after,
                        std::max(0.0, now - after));
     if (high - low > 0.4)
         out += fmt::format("<i class=\"range\" style=\"left:{:.2f}%;width:{:.2f}%\"></i>", low, high - low);
@@ -85,8 +85,8 @@ void card(const Analysis& a, const Finding& f, const std::optional<MeasuredFindi
     const bool pays = f.verdict == Verdict::WorthIt || f.verdict == Verdict::Marginal;
     const bool run = measured && measured->any(); // then it counts, not what was predicted
     const Range saving = savingOf(f, measured);
-    const Range fused =
-        run ? Range{f.time_ns - saving.high, f.time_ns - saving.expected, f.time_ns - saving.low} : f.predicted_ns;
+    const Range fused = run ? measured->fused_ns : f.predicted_ns;
+    const double now = run ? measured->now_ns : f.time_ns;
     const double share = shareOfStep(a, f, measured);
     out += fmt::format("<article class=\"card{}\" id=\"{}\"><header><h3>{}</h3>{}<span class=\"muted small\">{}</span>",
                        pays ? " marked" : "", anchor(f.id), esc(entry.title), badge(f.verdict), esc(f.id));
@@ -100,20 +100,23 @@ void card(const Analysis& a, const Finding& f, const std::optional<MeasuredFindi
     if (!entry.formula.empty()) out += "<p class=\"formula\"><code>" + esc(entry.formula) + "</code></p>";
 
     if (f.verdict != Verdict::AlreadyFused && f.pattern != Pattern::Optimizer) {
-        timeBar(f, fused, run ? "measured" : "predicted", out);
+        timeBar(now, fused, run ? "measured" : "predicted", out);
         out += fmt::format(
             "<div class=\"legend\"><span>now <b>{}</b></span><span>fused{} <b>{}</b></span><span>saving{} "
             "<b>{}</b>{}</span></div>",
-            esc(formatDuration(f.time_ns)), run ? ", measured" : "", esc(rangeText(fused)), run ? ", measured" : "",
+            esc(formatDuration(now)), run ? ", measured" : "", esc(rangeText(fused)), run ? ", measured" : "",
             esc(saving.expected < 0 ? signedTime(saving.expected) : rangeText(saving)),
-            f.time_estimated ? " – all times from the roofline, none measured" : "");
+            !f.time_estimated   ? ""
+            : !run              ? " – all times from the roofline, none measured"
+            : measured->whole() ? " – times as the runner launched both forms"
+                                : " – times as the runner launched both forms, or from the roofline");
     }
     out += "<div class=\"facts\">";
-    fact(out, a.trace ? "Instances per step" : "Instances in the graph",
+    fact(out, a.trace && !f.time_estimated ? "Instances per step" : "Instances in the graph",
          formatCount(static_cast<std::int64_t>(f.instances.size())));
     if (f.kernels_now > 0) fact(out, "Kernels per instance, on average", kernelsText(f));
     if (f.bytes_now > 0) fact(out, "Traffic per step", formatBytes(f.bytes_now) + " → " + formatBytes(f.bytes_fused));
-    if (f.time_ns > 0) fact(out, a.trace ? "Time per step" : "Time, estimated", timeText(f));
+    if (f.time_ns > 0) fact(out, f.time_estimated ? "Time, estimated" : "Time per step", timeText(f));
     fact(out, "Shapes", shapesText(f));
     fact(out, "Rounding", entry.numerics);
     if (!entry.article_gain.empty()) fact(out, "Usual gain", entry.article_gain);
@@ -181,10 +184,11 @@ void planTable(const Analysis& a, const MeasuredView& measured, std::string& out
             "<td class=\"n\">{}</td><td class=\"nowrap\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
             "class=\"n\">{}</td></tr>",
             anchor(f.id), esc(catalogEntry(f.pattern).title), badge(f.verdict),
-            formatCount(static_cast<std::int64_t>(f.instances.size())), kernelsText(f), esc(timeText(f)),
+            formatCount(static_cast<std::int64_t>(f.instances.size())), kernelsText(f),
+            esc(run && f.time_estimated ? formatDuration(result->now_ns) : timeText(f)),
             f.verdict == Verdict::AlreadyFused
                 ? "–"
-                : formatDuration(run ? f.time_ns - result->saving_ns.expected : f.predicted_ns.expected),
+                : formatDuration(run ? result->fused_ns.expected : f.predicted_ns.expected),
             f.verdict == Verdict::AlreadyFused || !(most > 0)
                 ? "–"
                 : fmt::format("<span class=\"share wide\"><i style=\"width:{:.1f}%\"></i></span><b>{}</b>{}",

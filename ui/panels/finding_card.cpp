@@ -193,9 +193,10 @@ void FindingCardDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
     const MeasuredFinding* m = source.measured;
     const bool measured = m != nullptr && m->any();
     const double saved = measured ? m->saving_ns.expected : f.saving_ns.expected;
-    const double of_step = measured && source.step_ns > 0 ? std::max(0.0, saved) / source.step_ns
-                           : measured                     ? 0
-                                                          : f.step_share;
+    const double of_step = f.time_estimated                 ? 0 // not seen in the step
+                           : measured && source.step_ns > 0 ? std::max(0.0, saved) / source.step_ns
+                           : measured                       ? 0
+                                                            : f.step_share;
     const bool saves = saved > 0;
     const bool limit =
         own != nullptr && !own->swapsIn() && own->other_sizes.empty(); // what it could save at most is no prediction
@@ -244,15 +245,16 @@ void FindingCardDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
     painter->setRenderHint(QPainter::Antialiasing);
 
     // Time now, all of it against the longest finding; the solid part is what remains once fused.
-    const double after = measured ? std::max(0.0, f.time_ns - saved) : f.predicted_ns.expected;
+    const double time = measured ? m->now_ns : f.time_ns;
+    const double after = measured ? std::max(0.0, m->fused_ns.expected) : f.predicted_ns.expected;
     const QString times =
-        FindingCardDelegate::tr("%1 → %2").arg(text(formatDuration(f.time_ns)), text(formatDuration(after)));
+        FindingCardDelegate::tr("%1 → %2").arg(text(formatDuration(time)), text(formatDuration(after)));
     const double figure = 136;
     write(line(3).adjusted(room.width() - figure, 0, 0, 0), times, ColourRole::TextMuted, uiFont(12), Qt::AlignRight);
     const QRectF track(room.left(), room.top() + 3 * kLine + 6, room.width() - figure - 8, 8);
-    if (source.longest_ns > 0 && f.time_ns > 0) {
-        const double now = std::clamp(track.width() * f.time_ns / source.longest_ns, 2.0, track.width());
-        const double then = now * std::clamp(after / f.time_ns, 0.0, 1.0);
+    if (source.longest_ns > 0 && time > 0) {
+        const double now = std::clamp(track.width() * time / source.longest_ns, 2.0, track.width());
+        const double then = now * std::clamp(after / time, 0.0, 1.0);
         painter->setPen(Qt::NoPen);
         QColor gone = colour(ColourRole::Flagged);
         gone.setAlphaF(0.35F);

@@ -68,6 +68,35 @@ MeasuredResult measured(const Analysis& a, std::size_t which, std::vector<Compar
     return m;
 }
 
+// A graph alone: a roofline estimates 40 us an instance, the runner measured 100 -> 25. The fused form takes 25, not
+// the estimate less what was saved (-35).
+TEST(Measured, AnEstimateAndAMeasuredSavingHaveNoDifference) {
+    Analysis a;
+    a.device.name = "NVIDIA H200";
+    a.device.source = DeviceSource::Trace;
+    Finding f;
+    f.id = "rms_norm";
+    f.pattern = Pattern::RmsNorm;
+    f.time_estimated = true;
+    f.instances = {instance(4096, 40, 0, 30), instance(4096, 40, 0, 30), instance(64, 10, 0, 6)};
+    f.instances[2].predicted_ns = {2'000, 4'000, 5'000};
+    f.time_ns = 90'000;
+    a.findings = {f};
+    MeasuredSet set;
+    set.set(measured(a, 0, {comparison("forward", 100, 25)}));
+    const MeasuredFinding once = applyMeasured(a, a.findings[0], set);
+    EXPECT_DOUBLE_EQ(once.measured_ns, 150'000);
+    EXPECT_DOUBLE_EQ(once.now_ns, (100 + 100 + 10) * 1000.0); // the small one is estimated still
+    EXPECT_DOUBLE_EQ(once.fused_ns.expected, (25 + 25 + 4) * 1000.0);
+    EXPECT_DOUBLE_EQ(once.fused_ns.low, (25 + 25 + 2) * 1000.0);
+    // With a step its time counts, as before.
+    a.findings[0].time_estimated = false;
+    const MeasuredFinding seen = applyMeasured(a, a.findings[0], set);
+    EXPECT_DOUBLE_EQ(seen.now_ns, 90'000);
+    EXPECT_DOUBLE_EQ(seen.fused_ns.expected, seen.now_ns - seen.saving_ns.expected);
+    EXPECT_DOUBLE_EQ(applyMeasured(a, a.findings[0], {}).now_ns, 90'000);
+}
+
 TEST(Measured, InstancesOfOneShapeAreOneClass) {
     const Analysis a = analysis();
     const std::vector<InstanceClass> classes = instanceClasses(a, a.findings[0]);
