@@ -14,7 +14,7 @@ struct FusedGroup : FusedOf {
     std::uint32_t instances = 0;
     std::vector<std::int32_t> boxes;     // visible nodes, ascending
     double fused_ns = 0, unfused_ns = 0; // of one: mean over them, of the directions that are measured; unfused in
-                                         // the step, 0 without a trace
+                                         // the step, 0 where it was not seen there
 };
 [[nodiscard]] std::vector<FusedGroup> fusedGroups(const Analysis& analysis, const VisibleGraph& graph,
                                                   std::span<const TimelineFused> fused);

@@ -62,10 +62,11 @@ public:
             }
             ++group.instances;
             group.speed = std::max(group.speed, one.speed);
+            const bool seen = analysis_.trace && !workOf(analysis_, one)->time_estimated;
             const auto add = [&](double fused_ns, double unfused_ns) {
                 if (fused_ns < 0) return;
                 group.fused_ns += fused_ns;
-                if (analysis_.trace) group.unfused_ns += unfused_ns;
+                if (seen) group.unfused_ns += unfused_ns;
             };
             add(one.forward_ns, instance->forward_ns);
             add(one.backward_ns, instance->backward_ns);

@@ -55,6 +55,18 @@ TEST(GraphFused, MeasuredInstancesOfAFoldShareOneLabel) {
     EXPECT_EQ(testing::xmlProblem(svgText(list, Theme::Dark)), "");
 }
 
+TEST(GraphFused, AnEstimateIsNotWhatItTook) {
+    Scene s = scene();
+    for (Finding& f : s.analysis.findings) { // the trace shows none of it
+        f.time_estimated = true;
+        for (Instance& i : f.instances) i.forward_ns = 120'000;
+    }
+    const std::vector<FusedGroup> groups =
+        fusedGroups(s.analysis, s.visible, measured(s, Pattern::SwiGlu, 66'000, -1));
+    ASSERT_EQ(groups.size(), 1u);
+    EXPECT_EQ(fusedText(s.analysis, groups[0]), "swiglu fused 66.0 µs ×4");
+}
+
 TEST(GraphFused, ARegionOfTheUsersOwnStandsBesideFindings) {
     Scene s = scene();
     const auto work = std::make_shared<Finding>();
