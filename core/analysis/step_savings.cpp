@@ -24,7 +24,8 @@ Range operator*(const Range& range, double factor) {
 
 } // namespace
 
-StepSavings::StepSavings(const Analysis& analysis) : trace_(analysis.trace.get()) {
+StepSavings::StepSavings(const Analysis& analysis)
+    : trace_(analysis.trace.get()), beside_(analysis.trace.get(), &analysis.link, analysis.step) {
     if (trace_ == nullptr) return;
     std::map<std::int32_t, Spans> work;
     const KernelTable& kernels = trace_->kernels;
@@ -84,7 +85,8 @@ double StepSavings::overlap(const Spans& spans, std::int64_t begin, std::int64_t
     return shared;
 }
 
-void StepSavings::add(const Instance& instance, const Range& saving_ns) {
+void StepSavings::add(const Instance& instance, const Range& all_ns) {
+    const Range saving_ns = all_ns * beside_.partOf(instance);
     struct Work {
         std::int64_t begin, end;
     };
@@ -140,7 +142,7 @@ Range StepSavings::ofStep() const {
 void predictStep(const Analysis& analysis, const MeasuredSavings& savings, Plan& plan,
                  std::span<const std::pair<const Instance*, double>> more) {
     StepSavings step(analysis);
-    if (!step.severalGpus()) return; // the sum, as it is
+    if (step.isTheSum()) return; // as it is
     for (const auto& [instance, saved] : more) step.add(*instance, {saved, saved, saved});
     for (const PlanPart& part : plan.parts)
         for (std::size_t f = 0; f < analysis.findings.size(); ++f) {

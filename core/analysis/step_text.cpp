@@ -89,8 +89,9 @@ std::string severalGpusNote(const Analysis& a) {
     const double step = a.plan.step_ns - a.plan.predicted_step_ns.expected;
     const double seen = a.plan.saving_ns.expected - a.plan.unseen_ns.expected;
     if (!(a.plan.step_ns > 0) || nothingSeen(a.plan) || seen <= step * 1.005) return {};
-    return "Savings are time of all GPUs together, " + formatDuration(seen) +
-           " for the plan; GPUs that work side by side save at the same time, so the step gets " +
+    return "Savings are time of all kernels together, " + formatDuration(seen) +
+           " for the plan; those that run side by side, on several GPUs or in several streams of one, save at the same "
+           "time, so the step gets " +
            formatDuration(step) + " of it.";
 }
 

@@ -21,7 +21,8 @@ namespace fusescope {
 [[nodiscard]] std::string planNote(const Analysis& analysis);
 // What of the plan's savings is of regions that were not seen in the step; "" where all were, and without a trace.
 [[nodiscard]] std::string unseenNote(const Plan& plan);
-// Where several GPUs work side by side: what of the plan's savings the step gets; "" where it gets all.
+// Where kernels run side by side, on several GPUs or on one: what of the plan's savings the step gets; "" where it gets
+// all.
 [[nodiscard]] std::string severalGpusNote(const Analysis& analysis);
 // With --step all: which figures are of all steps and which of one.
 [[nodiscard]] std::string stepScopeNote(const Analysis& analysis);

@@ -7,6 +7,7 @@
 #include "core/fusion/places.h"
 #include "core/fusion/predict.h"
 #include "core/fusion/reasons.h"
+#include "core/fusion/side_by_side.h"
 #include "core/fusion/signals.h"
 #include "core/fusion/traffic.h"
 
@@ -61,8 +62,9 @@ FusionState stateOf(const std::vector<const Draft*>& drafts) {
     return unfused == drafts.size() ? FusionState::Unfused : FusionState::Partial;
 }
 
-Finding findingOf(const FusionInput& input, const StepOps* trace, Pattern pattern,
+Finding findingOf(const FusionInput& input, const StepOps* trace, const SideBySide& beside, Pattern pattern,
                   const std::vector<const Draft*>& drafts) {
+    double of_step_ns = 0;
     Finding finding;
     finding.id = std::string(idOf(pattern));
     finding.pattern = pattern;
@@ -82,12 +84,13 @@ Finding findingOf(const FusionInput& input, const StepOps* trace, Pattern patter
         finding.bytes_fused += instance.fused.bytes();
         finding.predicted_ns += instance.predicted_ns;
         finding.saving_ns += instance.saving_ns;
+        of_step_ns += instance.saving_ns.expected * beside.partOf(instance);
         finding.instances.push_back(instance);
     }
     const double n = static_cast<double>(std::max<std::size_t>(drafts.size(), 1));
     finding.kernels_now /= n;
     finding.kernels_fused /= n;
-    if (input.step_ns > 0 && !finding.time_estimated) finding.step_share = finding.saving_ns.expected / input.step_ns;
+    if (input.step_ns > 0 && !finding.time_estimated) finding.step_share = of_step_ns / input.step_ns;
     findSignals(input, drafts, finding);
     finding.verdict = verdictOf(finding);
     finding.modules = modulesOf(input, drafts);
@@ -191,6 +194,7 @@ std::vector<Finding> findFusions(const FusionInput& input) {
         draft.instance.geometry = draft.shape;
     }
 
+    const SideBySide beside(use.trace, use.link, use.step);
     std::vector<Finding> findings;
     for (std::size_t p = 0; p < kPatternCount; ++p) {
         const auto pattern = static_cast<Pattern>(p);
@@ -199,7 +203,7 @@ std::vector<Finding> findFusions(const FusionInput& input) {
             if (draft.instance.pattern == pattern) of_pattern.push_back(&draft);
         std::vector<std::string> misses = missTexts(in_graph, in_trace, pattern);
         if (of_pattern.empty() && misses.empty()) continue;
-        Finding finding = findingOf(use, trace ? &*trace : nullptr, pattern, of_pattern);
+        Finding finding = findingOf(use, trace ? &*trace : nullptr, beside, pattern, of_pattern);
         finding.near_misses = std::move(misses);
         if (of_pattern.empty()) { // only near misses: said aloud, nothing promised
             finding.state = FusionState::Unfused;

@@ -82,7 +82,7 @@ struct Finding {
     double idle_ns = 0;    // part of time_ns: the GPU waits for launches between these kernels (0: it does not)
     Range predicted_ns;    // per step once fused
     Range saving_ns;       // time - predicted, 0 <= saving <= time
-    double step_share = 0; // expected saving / step time; 0 without a trace
+    double step_share = 0; // of the step, where kernels run side by side by their part; 0 without a trace
     double bytes_now = 0, bytes_fused = 0; // per step
     bool time_estimated = false;           // no trace, or none of it was seen there: times come from the roofline
     Verdict verdict = Verdict::Marginal;

@@ -17,11 +17,12 @@ class TwoGpus {
 public:
     TwoGpus() { trace_.annotation(trace_.main(), "ProfilerStep#1", 0, 1000 * kUs); }
     // An instance of one kernel that saves so much. Kernels come in the order of their begin.
-    void kernel(std::int32_t device, std::int64_t begin, std::int64_t end, double saves_us = 0) {
-        const CompleteEvent event = work(Category::Kernel, device, begin, end, "some_kernel");
+    void kernel(std::int32_t device, std::int64_t begin, std::int64_t end, double saves_us = 0,
+                std::int32_t stream = 7) {
+        const CompleteEvent event = work(Category::Kernel, device, begin, end, "some_kernel", stream);
         KernelDetail detail;
         detail.device = device;
-        detail.stream = 7;
+        detail.stream = stream;
         trace_.builder().add(event, detail);
         const double saves = saves_us * kUs;
         Instance& instance = finding_.instances.emplace_back();
@@ -48,13 +49,13 @@ public:
 
 private:
     CompleteEvent work(Category category, std::int32_t device, std::int64_t begin, std::int64_t end,
-                       std::string_view name) {
+                       std::string_view name, std::int32_t stream = 7) {
         ++correlation_;
         trace_.launch(trace_.main(), std::int64_t{3} * correlation_, correlation_);
         CompleteEvent event;
         event.category = category;
         event.name = name;
-        event.track = trace_.builder().track(TrackKind::GpuStream, device, 7, device, 7);
+        event.track = trace_.builder().track(TrackKind::GpuStream, device, stream, device, stream);
         event.ts = begin * kUs;
         event.dur = (end - begin) * kUs;
         event.correlation = correlation_;
@@ -75,6 +76,26 @@ TEST(StepSavings, OfOneGpuTheyAddUp) {
     const Analysis& a = gpus.finish();
     EXPECT_DOUBLE_EQ(stepUs(a), 200 - 30);
     EXPECT_EQ(severalGpusNote(a), "");
+}
+
+// Two processes on one GPU: each kernel has it for half of 80. They save all of their 80, and the GPU was busy for 80.
+TEST(StepSavings, OnOneGpuKernelsSideBySideSaveNoMoreThanItWasBusy) {
+    TwoGpus gpus;
+    gpus.kernel(0, 100, 180, 80);
+    gpus.kernel(0, 100, 180, 80, 8);
+    const Analysis& a = gpus.finish();
+    EXPECT_DOUBLE_EQ(a.plan.saving_ns.expected, 160 * kUs);
+    EXPECT_DOUBLE_EQ(stepUs(a), 200 - 80);
+    EXPECT_NE(severalGpusNote(a).find("160"), std::string::npos) << severalGpusNote(a);
+    EXPECT_NE(severalGpusNote(a).find("80.0"), std::string::npos) << severalGpusNote(a);
+}
+
+TEST(StepSavings, OnOneGpuAKernelCountsForItsPart) {
+    TwoGpus gpus;
+    gpus.kernel(0, 100, 140, 20);   // 20 alone, 20 beside the next one: 30 of 40 count
+    gpus.kernel(0, 120, 160, 8, 8); // likewise
+    gpus.kernel(0, 160, 180, 10);   // alone
+    EXPECT_DOUBLE_EQ(stepUs(gpus.finish()), 200 - (15 + 6 + 10));
 }
 
 TEST(StepSavings, SideBySideTheStepGetsWhatTheLastOneSaves) {

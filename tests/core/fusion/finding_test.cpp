@@ -84,6 +84,22 @@ TEST(Finding, VerdictThresholds) {
     EXPECT_EQ(fusion::verdictOf(finding), Verdict::AlreadyFused);
 }
 
+// Eight kernels of 5 us, each begun 1 us after the one before: 40 us of kernels in a step of 12. Whatever is saved of
+// the 40, the step gets no more than its 12.
+TEST(Finding, TheShareOfTheStepIsNeverMoreThanAllOfIt) {
+    ToyStep step;
+    step.side_by_side = true;
+    addNorm(step);
+    step.finish();
+    const auto findings = findFusions(step.input(sample().device));
+    ASSERT_EQ(findings.size(), 1U);
+    const Finding& norm = findings[0];
+    EXPECT_DOUBLE_EQ(norm.time_ns - norm.idle_ns, 40'000);
+    EXPECT_GT(norm.saving_ns.expected, 13'000);
+    EXPECT_GT(norm.step_share, 0);
+    EXPECT_LE(norm.step_share, 1);
+}
+
 TEST(Finding, NearMissesAloneAreSaid) {
     ToyStep step;
     NormStep norm;

@@ -51,7 +51,7 @@ public:
             gpu.ts = gpu_;
             gpu.dur = gpu_ns;
             gpu.correlation = correlation_;
-            gpu_ += gpu_ns;
+            if (!side_by_side) gpu_ += gpu_ns;
             KernelDetail kernel_detail;
             kernel_detail.device = 0;
             kernel_detail.stream = 7;
@@ -69,7 +69,8 @@ public:
         event.dur = ops * pace;
         builder_.add(event);
     }
-    std::int64_t pace = 1000; // ns from one operator to the next on the CPU
+    bool side_by_side = false; // kernels do not wait for the one before
+    std::int64_t pace = 1000;  // ns from one operator to the next on the CPU
 
     void finish() {
         Result<TracePtr> made = std::move(builder_).finish();
