@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/kept_results.h"
 
+#include "app/opened_files.h"
 #include "core/measured/merge.h"
 #include "ui/base/paint.h"
 
@@ -39,14 +40,18 @@ bool writeInOneStep(const QString& path, const QByteArray& json) {
 } // namespace
 
 QString keptResultsPath(const QString& folder, const std::vector<std::string>& files) {
+    std::vector<QByteArray> states;
+    for (const std::string& file : files) states.push_back(fileState(file));
+    return keptResultsPath(folder, files, states);
+}
+
+QString keptResultsPath(const QString& folder, const std::vector<std::string>& files,
+                        const std::vector<QByteArray>& states) {
     if (files.empty()) return {};
     QCryptographicHash hash(QCryptographicHash::Sha256);
-    for (const std::string& file : files) {
-        const QFileInfo info(text(file));
-        hash.addData(info.absoluteFilePath().toUtf8());
-        const QByteArray state =
-            QByteArray::number(info.size()) + ' ' + QByteArray::number(info.lastModified().toMSecsSinceEpoch()) + '\n';
-        hash.addData(state);
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        hash.addData(QFileInfo(text(files[i])).absoluteFilePath().toUtf8());
+        hash.addData(QByteArray(states.at(i) + '\n'));
     }
     return folder + QLatin1Char('/') + QString::fromLatin1(hash.result().toHex().left(32)) +
            QStringLiteral(".fusescope");

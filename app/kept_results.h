@@ -6,6 +6,7 @@
 #include "app/session_file.h"
 #include "core/measured/measured_json.h"
 
+#include <QByteArray>
 #include <QString>
 
 #include <optional>
@@ -14,7 +15,10 @@
 
 namespace fusescope {
 
-// The file of these inputs as they are now: another content has another one. Errors: none, "" without inputs.
+// The file of these inputs with content of these states (OpenedFiles), or as they are now: another content has another
+// one. Errors: none, "" without inputs.
+[[nodiscard]] QString keptResultsPath(const QString& folder, const std::vector<std::string>& files,
+                                      const std::vector<QByteArray>& states);
 [[nodiscard]] QString keptResultsPath(const QString& folder, const std::vector<std::string>& files);
 enum class Kept { Yes, Busy, No };
 // Takes the place of an earlier file in one step, with what other windows have put there (core/measured/merge.h);

@@ -2,6 +2,7 @@
 // The window: views in docks around the graph, one session, one loader.
 #pragma once
 
+#include "app/opened_files.h"
 #include "app/settings.h"
 #include "core/analysis/analysis.h"
 #include "core/measured/measured_json.h"
@@ -146,6 +147,7 @@ private:
     int openings_ = 0;     // of files and sessions: what was read for an earlier one is not wanted any more
     QString shown_device_; // the choice that the analysis was made with
     QTimer keep_soon_, keep_again_;
+    OpenedFiles opened_files_;        // the inputs that are shown
     QString kept_folder_, kept_path_; // the latter of the inputs that are shown
     MeasuredFile kept_known_;         // what of that file this window has read or written
     QStringList opening_;             // for the recent files, once they proved usable

@@ -92,6 +92,7 @@ void MainWindow::buildToolBar() {
     w_->bar->addSeparator();
 
     w_->step = new QComboBox(w_->bar);
+    w_->step->setObjectName(QStringLiteral("step"));
     w_->step->setAccessibleName(tr("Step"));
     w_->step->setToolTip(tr("The step that tables, findings and the headline speak of"));
     w_->step->setMinimumWidth(152);

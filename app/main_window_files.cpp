@@ -114,6 +114,7 @@ void MainWindow::showAnalysis(const AnalysisPtr& analysis) {
     for (const std::string& file : analysis->files) names << QFileInfo(text(file)).fileName();
     setWindowTitle(tr("%1 – FuseScope").arg(names.join(QStringLiteral(", "))));
     const bool session = pending_session_ != nullptr;
+    opened_files_.note(*analysis);
     restoreSession();
     showKept();
     updateHeadline();

@@ -15,6 +15,7 @@
 #include <QDir>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QSet>
 #include <QStatusBar>
 
 #include <algorithm>
@@ -53,7 +54,7 @@ Opened readSession(const QString& path) {
             continue;
         }
         out.paths << found;
-        if (sha256Of(found) != input.sha256) out.changed << found;
+        if (input.sha256.isEmpty() || sha256Of(found) != input.sha256) out.changed << found;
     }
     return out;
 }
@@ -106,11 +107,21 @@ void MainWindow::saveSession(const QString& path) {
         return;
     }
     statusBar()->showMessage(tr("Writing %1").arg(path));
+    QSet<QString> changed; // what is there now is not what was measured: the session names no content
+    for (const std::string& file : session_->analysis()->files) {
+        if (!opened_files_.changed(file)) continue;
+        changed.insert(QFileInfo(text(file)).absoluteFilePath());
+        banner_->show(Banner::Tone::Note,
+                      tr("%1 has changed since it was opened: with it as it is now, the session will "
+                         "leave out what is measured")
+                          .arg(text(file)));
+    }
     // Hashing reads the inputs whole. The thread is joined in the destructor, so 'this' outlives it.
-    w_->writers.emplace_back([this, path, session]() mutable {
+    w_->writers.emplace_back([this, path, session, changed]() mutable {
         QString why;
         try {
-            for (SessionInput& input : session.inputs) input.sha256 = sha256Of(input.path);
+            for (SessionInput& input : session.inputs)
+                if (!changed.contains(input.path)) input.sha256 = sha256Of(input.path);
             why = writeWhole(path, sessionJson(session));
         } catch (const std::bad_alloc&) { // would end the program, out of a thread
             why = tr("out of memory");
@@ -227,7 +238,7 @@ void MainWindow::keepMeasured() {
 void MainWindow::showKept() {
     const AnalysisPtr a = session_->analysis();
     if (kept_folder_.isEmpty() || !a) return;
-    kept_path_ = keptResultsPath(kept_folder_, a->files);
+    kept_path_ = keptResultsPath(kept_folder_, a->files, opened_files_.states(a->files));
     kept_known_ = {};
     if (!session_->measured().empty()) {
         keepMeasured();

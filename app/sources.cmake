@@ -12,6 +12,7 @@ set(FUSESCOPE_APP_SOURCES
     main_window_fuse.cpp
     main_window_menus.cpp
     main_window_session.cpp
+    opened_files.cpp
     runner_dialog.cpp
     runner_child.cpp
     screenshot.cpp

@@ -5,7 +5,10 @@
 #include "tests/ui/window_harness.h"
 #include "ui/fuse/fuse_queue.h"
 
+#include <QComboBox>
 #include <QLockFile>
+#include <QPushButton>
+#include <QSignalSpy>
 #include <QPushButton>
 #include <QTemporaryDir>
 
@@ -168,6 +171,42 @@ private Q_SLOTS:
         QVERIFY(file.setFileTime(QDateTime::fromSecsSinceEpoch(1'000'000'000), QFileDevice::FileModificationTime));
         QVERIFY(keptResultsPath(folder.path(), {name}) != before);
         QVERIFY(keptResultsPath(folder.path(), {}).isEmpty());
+    }
+
+    // A run recorded anew under the same name, while the last one is on the screen and was measured.
+    void resultsBelongToWhatWasRead() {
+        const QTemporaryDir folder;
+        const QString kept = folder.filePath(QStringLiteral("kept")), path = folder.filePath(QStringLiteral("run.gz"));
+        QVERIFY(QFile::copy(sampleTrace(), path));
+        auto window = windowOn(kept, {path});
+        QVERIFY(window != nullptr);
+        window->session().setMeasured(oneResult(*window->session().analysis()));
+        const QStringList before = filesIn(kept);
+        QCOMPARE(before.size(), 1);
+        QFile file(path);
+        QVERIFY(file.setPermissions(QFileDevice::ReadOwner | QFileDevice::WriteOwner));
+        QVERIFY(file.open(QIODevice::ReadWrite));
+        QVERIFY(file.setFileTime(QDateTime::fromSecsSinceEpoch(1'000'000'000), QFileDevice::FileModificationTime));
+        file.close();
+
+        auto* step = window->findChild<QComboBox*>(QStringLiteral("step"));
+        QVERIFY(step != nullptr && step->count() > 1);
+        const AnalysisPtr last = window->session().analysis();
+        step->setCurrentIndex(step->currentIndex() == 0 ? 1 : 0); // the same recording, not read again
+        Q_EMIT step->activated(step->currentIndex());
+        QTRY_VERIFY_WITH_TIMEOUT(window->session().analysis() != last, kLoadMs);
+        QVERIFY(!window->session().measured().empty());
+        QCOMPARE(filesIn(kept), before); // none for the new recording
+
+        const QString session = folder.filePath(QStringLiteral("a.fusescope"));
+        QSignalSpy written(window.get(), &MainWindow::exported);
+        window->saveSession(session);
+        QVERIFY(written.count() > 0 || written.wait(kLoadMs));
+        QVERIFY(window->banner().sentences().join(QLatin1Char(' ')).contains(QLatin1String("has changed")));
+        auto other = windowOn(folder.filePath(QStringLiteral("none")), {session});
+        QVERIFY(other != nullptr);
+        QVERIFY(other->session().measured().empty());
+        QCOMPARE(other->banner().sentences().size(), 1);
     }
 
     void damagedAndUnwritableAreSaid() {
