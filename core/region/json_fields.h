@@ -8,6 +8,7 @@
 #include <simdjson.h>
 
 #include <cmath>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,7 +33,11 @@ inline std::string describe(Element json) {
     case Type::NULL_VALUE: return "null";
     case Type::INT64: return std::to_string(std::int64_t(json));
     case Type::UINT64: return std::to_string(std::uint64_t(json));
-    case Type::DOUBLE: return std::to_string(double(json));
+    case Type::DOUBLE: { // 1e308 has 309 digits, 5e-324 would be 0.000000
+        char text[32];
+        std::snprintf(text, sizeof text, "%.9g", double(json));
+        return text;
+    }
     }
     return "something else";
 }

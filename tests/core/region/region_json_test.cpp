@@ -95,7 +95,12 @@ TEST(RegionJson, SaysWhatIsWrongAndWhere) {
     EXPECT_EQ(problemOf(R"({"inputs":[{"dtype":"f32","sizes":[-1]}]})"),
               "region: inputs[0].sizes[0]: expected a whole number from 0 to 4503599627370496, found -1");
     EXPECT_EQ(problemOf(R"({"inputs":[{"dtype":"f32","sizes":[1.5]}]})"),
-              "region: inputs[0].sizes[0]: expected a whole number, found 1.500000");
+              "region: inputs[0].sizes[0]: expected a whole number, found 1.5");
+    // As short as they are in the file.
+    EXPECT_EQ(problemOf(R"({"inputs":[{"dtype":"f32","sizes":[5e-300]}]})"),
+              "region: inputs[0].sizes[0]: expected a whole number, found 5e-300");
+    EXPECT_EQ(problemOf(R"({"inputs":[{"dtype":"f32","sizes":[1e308]}]})"),
+              "region: inputs[0].sizes[0]: expected a whole number, found 1e+308");
     EXPECT_EQ(problemOf(R"({"inputs":[{"dtype":"f32","sizes":[1],"fill":"zebra"}]})"),
               "region: inputs[0]: expected a fill as normal or causal, found 'zebra'");
     EXPECT_EQ(problemOf(withStep("7")),
