@@ -9,7 +9,6 @@
 #include <QLockFile>
 #include <QPushButton>
 #include <QSignalSpy>
-#include <QPushButton>
 #include <QTemporaryDir>
 
 #include <fcntl.h>

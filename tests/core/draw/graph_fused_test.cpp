@@ -61,8 +61,7 @@ TEST(GraphFused, AnEstimateIsNotWhatItTook) {
         f.time_estimated = true;
         for (Instance& i : f.instances) i.forward_ns = 120'000;
     }
-    const std::vector<FusedGroup> groups =
-        fusedGroups(s.analysis, s.visible, measured(s, Pattern::SwiGlu, 66'000, -1));
+    const std::vector<FusedGroup> groups = fusedGroups(s.analysis, s.visible, measured(s, Pattern::SwiGlu, 66'000, -1));
     ASSERT_EQ(groups.size(), 1u);
     EXPECT_EQ(fusedText(s.analysis, groups[0]), "swiglu fused 66.0 µs ×4");
 }
