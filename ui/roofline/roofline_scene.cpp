@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::size_t kPickable = 500; // the longest ones; the rest is shown as plain dots
 constexpr std::size_t kLabels = 8;
+constexpr double kRing = 2.5; // of a selected mark, beside it
 
 bool chosen(const SelectionSets& selection, std::uint32_t row) {
     return std::binary_search(selection.ops.begin(), selection.ops.end(), row);
@@ -175,12 +176,12 @@ void RooflineMarksItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*
                 painter->setBrush(Qt::NoBrush);
                 painter->setPen(
                     QPen(colourOf(is_chosen ? ColourRole::Accent : ColourRole::Text), is_chosen ? 2.5 : 1.5));
-                painter->drawEllipse(at, mark.radius + 2.5, mark.radius + 2.5);
+                painter->drawEllipse(at, mark.radius + kRing, mark.radius + kRing);
             }
         }
     }
 
-    paintLabels(*painter, paintRoofs(*painter));
+    figures_ = paintLabels(*painter, paintRoofs(*painter)).hard;
     painter->restore();
 }
 
@@ -295,16 +296,27 @@ RooflineMarksItem::Taken RooflineMarksItem::paintRoofs(QPainter& painter) const 
     return taken;
 }
 
+std::vector<QRectF> RooflineMarksItem::occupied() const {
+    std::vector<QRectF> all = figures_;
+    const SelectionSets& selection = session_->selection();
+    const std::vector<QRectF> circles = circlesOf(marks_.size());
+    for (std::size_t i = 0; i < circles.size(); ++i)
+        if (selection.ops.empty() || chosen(selection, marks_[i].row)) all.push_back(circles[i]);
+    return all;
+}
+
 std::vector<QRectF> RooflineMarksItem::circlesOf(std::size_t most) const {
     std::vector<QRectF> circles(std::min(most, std::min(marks_.size(), kPickable)));
+    const SelectionSets& selection = session_->selection();
     for (std::size_t i = 0; i < circles.size(); ++i) {
-        const double r = marks_[i].radius;
+        const double ring = chosen(selection, marks_[i].row) ? kRing + 1.5 : 0;
+        const double r = marks_[i].radius + ring;
         circles[i] = QRectF(place(marks_[i].value) - QPointF(r, r), QSizeF(2 * r, 2 * r));
     }
     return circles;
 }
 
-void RooflineMarksItem::paintLabels(QPainter& painter, Taken taken) const {
+RooflineMarksItem::Taken RooflineMarksItem::paintLabels(QPainter& painter, Taken taken) const {
     const QRectF area = plot();
     const SelectionSets& selection = session_->selection();
     const bool picking = !selection.ops.empty();
@@ -359,6 +371,7 @@ void RooflineMarksItem::paintLabels(QPainter& painter, Taken taken) const {
             if (done) break;
         }
     }
+    return taken;
 }
 
 } // namespace fusescope
