@@ -110,6 +110,7 @@ private:
     void chooseSaveSession();
     void chooseOpenSession();
     [[nodiscard]] SessionFile sessionNow() const; // of what is shown
+    void restoreLayout(const SessionFile& session);
     void restoreSession();
     void keepMeasured();
     void showKept();

@@ -58,7 +58,7 @@ void fillDevices(QComboBox& box, const Analysis& analysis, const QString& chosen
     const bool calibrated = chosen.isEmpty() && analysis.device.source == DeviceSource::Calibrated;
     box.addItem(calibrated   ? MainWindow::tr("%1 (calibrated)").arg(text(analysis.device.name))
                 : from_trace ? MainWindow::tr("%1 (from the trace)").arg(text(analysis.trace->devices.front().name))
-                             : MainWindow::tr("GPU not named: assumed"),
+                             : MainWindow::tr("%1 (assumed)").arg(text(analysis.device.name)),
                 QString());
     if (calibrated)
         box.setItemData(0, plainTip(MainWindow::tr("Measured: %1").arg(text(analysis.device.origin))), Qt::ToolTipRole);
@@ -224,7 +224,7 @@ void MainWindow::updateHeadline() {
         prediction = tr("Predicted with the plan (%1): %2 to %3. A prediction, not a measurement.")
                          .arg(names.join(QStringLiteral(", ")), text(formatDuration(plan.predicted_step_ns.low)),
                               text(formatDuration(plan.predicted_step_ns.high)));
-    w_->headline->setToolTip(lines({with_results, stillPredictedText(measured), planChangeText(measured), prediction,
+    w_->headline->setToolTip(lines({with_results, stillPredictedText(measured), planChangeText(*a, measured), prediction,
                                     text(severalGpusNote(*a)), text(otherDeviceNote(*a))}));
 }
 
@@ -254,7 +254,7 @@ void MainWindow::updateStatus() {
     w_->problems->show();
     if (a->trace) {
         const double share = a->link.kernel_ns > 0 ? a->link.op_ns / a->link.kernel_ns : 0;
-        parts << tr("link %1").arg(text(formatPercent(share)));
+        parts << tr("linked %1").arg(text(formatPercent(share)));
         tips << tr("%1 of the kernel time is linked to an operator").arg(text(formatPercent(share)));
         for (const Unlinked& u : a->link.unlinked)
             tips << tr("%1: %2 in %3 kernels")

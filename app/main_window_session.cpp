@@ -18,6 +18,7 @@
 #include <QStatusBar>
 
 #include <algorithm>
+#include <cmath>
 #include <new>
 
 namespace fusescope {
@@ -58,6 +59,8 @@ Opened readSession(const QString& path) {
     return out;
 }
 
+bool isBeside(Qt::DockWidgetArea area) { return area == Qt::LeftDockWidgetArea || area == Qt::RightDockWidgetArea; }
+
 } // namespace
 
 void MainWindow::chooseSaveSession() {
@@ -86,6 +89,10 @@ SessionFile MainWindow::sessionNow() const {
     session.selection = pickText(a, session_->selection());
     session.marked = session_->markedRange();
     session.window_state = saveState();
+    session.window_size = size();
+    for (QDockWidget* d : {w_->model, w_->roofline, w_->findings, w_->timeline, w_->tables})
+        if (!d->isFloating() && d->isVisible())
+            session.dock_sizes[d->objectName()] = isBeside(dockWidgetArea(d)) ? d->width() : d->height();
     session.measured = session_->measured();
     for (const ChosenPtr& region : session_->regions()) session.regions.push_back(*region);
     for (ChosenRegion& region : fuse_->awaited()) session.regions.push_back(std::move(region));
@@ -175,11 +182,33 @@ void MainWindow::openSession(const QString& path) {
     });
 }
 
+// Docks keep their pixels: of a larger window's session they would leave the graph no room, so each gets the share of
+// the window that it had.
+void MainWindow::restoreLayout(const SessionFile& session) {
+    if (session.window_state.isEmpty() || !restoreState(session.window_state)) return;
+    const QSize then = session.window_size;
+    if (then.isEmpty() || then == size()) return;
+    // One side after the other: given both, Qt 6.4 shares out wrongly.
+    for (const Qt::DockWidgetArea area :
+         {Qt::LeftDockWidgetArea, Qt::RightDockWidgetArea, Qt::TopDockWidgetArea, Qt::BottomDockWidgetArea}) {
+        const double share = isBeside(area) ? 1.0 * width() / then.width() : 1.0 * height() / then.height();
+        QList<QDockWidget*> docks;
+        QList<int> sizes;
+        for (QDockWidget* d : {w_->model, w_->roofline, w_->findings, w_->timeline, w_->tables}) {
+            const int pixels = session.dock_sizes.value(d->objectName());
+            if (d->isFloating() || dockWidgetArea(d) != area || pixels <= 0) continue;
+            docks << d;
+            sizes << std::max(1, static_cast<int>(std::lround(pixels * share)));
+        }
+        if (!docks.isEmpty()) resizeDocks(docks, sizes, isBeside(area) ? Qt::Horizontal : Qt::Vertical);
+    }
+}
+
 // After the analysis of a session's inputs is shown.
 void MainWindow::restoreSession() {
     if (!pending_session_) return;
     const std::unique_ptr<SessionFile> session = std::move(pending_session_);
-    if (!session->window_state.isEmpty()) restoreState(session->window_state);
+    restoreLayout(*session);
     session_->setMeasured(std::move(session->measured));
     select(session->selection);
     const auto [begin, end] = session->marked;

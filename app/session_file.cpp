@@ -43,6 +43,12 @@ QByteArray sessionJson(const SessionFile& session) {
     if (const auto [begin, end] = session.marked; begin < end) // as text: JSON numbers do not hold 64 bits
         root[name("marked_range_ns")] = QJsonArray{QString::number(begin), QString::number(end)};
     root[name("window_state")] = QString::fromLatin1(session.window_state.toBase64());
+    if (!session.window_size.isEmpty()) {
+        root[name("window_size")] = QJsonArray{session.window_size.width(), session.window_size.height()};
+        QJsonObject docks;
+        for (auto at = session.dock_sizes.begin(); at != session.dock_sizes.end(); ++at) docks[at.key()] = at.value();
+        root[name("dock_sizes")] = docks;
+    }
     root[name("measured")] = arrayOf([&](JsonWriter& json) { writeMeasured(json, session.measured); });
     root[name("regions")] = arrayOf([&](JsonWriter& json) { writeChosenRegions(json, session.regions); });
     return QJsonDocument(root).toJson();
@@ -75,6 +81,11 @@ Result<SessionFile> sessionFromJson(const QByteArray& json, const QString& where
     const qlonglong begin = marked.at(0).toString().toLongLong(&from), end = marked.at(1).toString().toLongLong(&to);
     if (from && to && begin < end) session.marked = {begin, end};
     session.window_state = QByteArray::fromBase64(root[name("window_state")].toString().toLatin1());
+    const QJsonArray size = root[name("window_size")].toArray();
+    session.window_size = {size.at(0).toInt(), size.at(1).toInt()};
+    const QJsonObject docks = root[name("dock_sizes")].toObject();
+    for (auto at = docks.begin(); at != docks.end(); ++at)
+        if (const int pixels = at.value().toInt(); pixels > 0) session.dock_sizes[at.key()] = pixels;
     Result<MeasuredFile> measured =
         readMeasured({json.constData(), static_cast<std::size_t>(json.size())}, where.toStdString());
     if (!measured) return std::move(measured).error();

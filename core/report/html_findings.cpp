@@ -228,7 +228,7 @@ void findingsSection(const Analysis& a, const MeasuredView& measured, std::strin
             plan.findings.size() == 1 ? std::string("one finding") : fmt::format("{} findings", plan.findings.size()),
             a.measured_on.empty() ? std::string() : " on " + esc(a.device.name) + ", both figures estimated,",
             esc(formatDuration(plan.step_ns)), esc(rangeText(measured.plan.predicted_step_ns)),
-            measured.plan.any() ? " – " + esc(measuredPlanText(measured.plan)) : std::string(),
+            measured.plan.any() ? " – " + esc(measuredPlanText(a, measured.plan)) : std::string(),
             esc(measured.plan.any() ? std::string() : planNote(a)));
     planTable(a, measured, out);
     // What pays comes first; the rest is there to be looked up.

@@ -67,7 +67,7 @@ void summary(const Analysis& a, const MeasuredView& measured, std::string& out) 
         out += fmt::format("- With the plan{}: **{} → {}**{}\n",
                            a.measured_on.empty() ? std::string() : ", both estimated for " + md(a.device.name),
                            formatDuration(plan.step_ns), rangeText(measured.plan.predicted_step_ns),
-                           measured.plan.any() ? ", " + md(measuredPlanText(measured.plan), 400) : std::string());
+                           measured.plan.any() ? ", " + md(measuredPlanText(a, measured.plan), 400) : std::string());
     if (!a.trace) out += "- No trace was opened: times are estimates from the roofline\n";
 }
 

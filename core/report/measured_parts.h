@@ -53,8 +53,8 @@ struct DirectionText {
 // where it is not all; "" when nothing counts.
 [[nodiscard]] std::string predictedToMeasured(const MeasuredFinding& finding, bool promised = true);
 // How many of the plan's findings are measured, and what that changed: "measured in 2 of 5 findings; left out, being
-// slower: rope".
-[[nodiscard]] std::string measuredPlanText(const MeasuredPlan& plan);
+// slower: RoPE".
+[[nodiscard]] std::string measuredPlanText(const Analysis& analysis, const MeasuredPlan& plan);
 
 void writeRange(JsonWriter& json, std::string_view key, const Range& ns); // in µs
 // Members of one direction: times, speedups, rates, errors, verdicts, reasons; the object is the caller's.

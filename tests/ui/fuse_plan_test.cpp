@@ -49,6 +49,9 @@ private Q_SLOTS:
         QVERIFY(!plan.left_out.empty());
         const auto tip = headlineTip();
         QVERIFY2(tip.contains(QLatin1String("Left out of the plan")), qPrintable(tip));
+        for (const Finding& f : analysis().findings) // by the names on their cards
+            if (f.id == plan.left_out.front())
+                QVERIFY2(tip.contains(QString::fromStdString(catalogEntry(f.pattern).title)), qPrintable(tip));
         session().setMeasured({});
         QCOMPARE(session().measuredPlan().plan.findings, before);
     }

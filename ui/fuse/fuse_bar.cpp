@@ -64,12 +64,14 @@ void FuseBar::show(int row) {
     update();
 }
 
-// As much of the words as the button has room for.
+// The words in full, or of a path its end, or as much of that as the button has room for.
 void FuseBar::elide() {
     constexpr int kFrame = 16;
     const int room = std::max(0, this_->width() - kFrame);
+    const QFontMetrics metrics = this_->fontMetrics();
+    const QString words = metrics.horizontalAdvance(words_) <= room ? words_ : short_words_;
     this_->setText(
-        this_->fontMetrics().elidedText(words_, Qt::ElideMiddle, room).replace(QLatin1Char('&'), QLatin1String("&&")));
+        metrics.elidedText(words, Qt::ElideMiddle, room).replace(QLatin1Char('&'), QLatin1String("&&")));
 }
 
 bool FuseBar::eventFilter(QObject* watched, QEvent* event) {
@@ -91,6 +93,7 @@ void FuseBar::update() {
     if (region) {
         const QString words = fuseThisText(*analysis, selected);
         words_ = words;
+        short_words_ = fuseThisShort(*analysis, selected);
         elide();
         this_->setToolTip(
             queue_->choosing()

@@ -32,7 +32,7 @@ private:
     Session* session_;
     FuseQueue* queue_;
     int row_ = -1;
-    QString words_; // of the button for the selection, in full
+    QString words_, short_words_; // of the button for the selection, in full, and for little room
     QPushButton *button_, *runner_, *this_;
     QProgressBar* progress_;
     QLabel* note_;

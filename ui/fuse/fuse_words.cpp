@@ -333,12 +333,8 @@ QString stillPredictedText(const MeasuredPlan& plan) {
         .arg(all);
 }
 
-QString planChangeText(const MeasuredPlan& plan) {
-    const auto names = [](const std::vector<std::string>& ids) {
-        QStringList out;
-        for (const std::string& id : ids) out << text(id);
-        return out.join(QStringLiteral(", "));
-    };
+QString planChangeText(const Analysis& analysis, const MeasuredPlan& plan) {
+    const auto names = [&](const std::vector<std::string>& ids) { return text(titlesOf(analysis, ids)); };
     QStringList parts;
     if (!plan.left_out.empty())
         parts << tr("Left out of the plan, as measured it saves nothing there: %1.").arg(names(plan.left_out));

@@ -26,6 +26,7 @@ QString movedWords() { return QCoreApplication::translate("fusescope::RooflinePa
 } // namespace
 
 QRectF placeBeside(const QRectF& mark, QSizeF words, const QRectF& area, const std::vector<QRectF>& taken) {
+    constexpr double kHit = 4, kAway = 6; // rather far away than over a mark, rather over a tip of a line than far away
     QRectF best;
     double least = std::numeric_limits<double>::max();
     for (const double away : {3.0, 8.0, 14.0, 20.0, 28.0, 40.0}) {
@@ -44,10 +45,10 @@ QRectF placeBeside(const QRectF& mark, QSizeF words, const QRectF& area, const s
                 const QRectF both = box & other;
                 hit += std::max(0.0, both.width()) * std::max(0.0, both.height());
             }
-            if (hit >= least) continue;
-            least = hit;
+            const double cost = kHit * hit + kAway * away;
+            if (cost >= least) continue;
+            least = cost;
             best = box;
-            if (hit <= 0) return best;
         }
     }
     return best.isNull() ? QRectF(mark.topRight(), words) : best; // in no higher area than a line
@@ -93,7 +94,7 @@ std::vector<std::pair<int, QRectF>> RooflineMovesItem::labels() const {
         const QPointF from = this->from(move), along = to(move) - from;
         const double length = std::hypot(along.x(), along.y());
         for (double at = 0; at < length; at += kWay)
-            taken.emplace_back(from + along * (at / length) - QPointF(3, 3), QSizeF(6, 6));
+            taken.emplace_back(from + along * (at / length) - QPointF(1, 1), QSizeF(2, 2));
         taken.push_back(markOf(to(move)));
     }
     const QSizeF size(QFontMetricsF(uiFont(11, true)).horizontalAdvance(movedWords()) + 4, 16);

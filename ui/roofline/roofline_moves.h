@@ -31,7 +31,7 @@ private:
     std::vector<RooflineMove> moves_;
 };
 
-// The place for words of a size that is nearest to a mark within an area and hits nothing; where there is none, the one
+// The place for words of a size that is nearest to a mark within an area and hits nothing; where all is taken, the one
 // that hits least. Right of it before left, below and above.
 [[nodiscard]] QRectF placeBeside(const QRectF& mark, QSizeF words, const QRectF& area,
                                  const std::vector<QRectF>& taken);

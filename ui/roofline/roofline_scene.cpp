@@ -337,18 +337,21 @@ RooflineMarksItem::Taken RooflineMarksItem::paintLabels(QPainter& painter, Taken
             const QString words = metrics.elidedText(brief ? shortLabelOf(op) : labelOf(op), Qt::ElideRight, 168);
             const double width = metrics.horizontalAdvance(words) + 4, height = 14;
             const QRectF& c = circles[i];
-            const std::array<QPointF, 7> places = {{{c.right() + 4, c.center().y() - height / 2},
+            const std::array<QPointF, 9> places = {{{c.right() + 4, c.center().y() - height / 2},
                                                     {c.left() - 4 - width, c.center().y() - height / 2},
                                                     {c.center().x() - width / 2, c.bottom() + 2},
                                                     {c.center().x() - width / 2, c.top() - 2 - height},
                                                     {c.right() - 2, c.bottom() - 2},
                                                     {c.right() - 2, c.top() + 2 - height},
-                                                    {c.left() - width, c.center().y() + 4}}};
+                                                    {c.left() - width, c.center().y() + 4},
+                                                    {c.center().x() - width / 2, c.bottom() + 16},
+                                                    {c.center().x() - width / 2, c.bottom() + 30}}};
+            constexpr std::size_t kNear = 7; // the others are for what must have a name
             bool done = false;
-            for (std::size_t p = 0; p < places.size() && !done; ++p) {
+            for (std::size_t p = 0; p < (brief ? places.size() : kNear) && !done; ++p) {
                 QRectF box(places[p], QSizeF(width, height));
                 // Below and above, a label need not be centred.
-                if (p == 2 || p == 3)
+                if (p == 2 || p == 3 || p >= kNear)
                     box.moveLeft(
                         std::clamp(box.left(), area.left() + 3, std::max(area.left() + 3, area.right() - width - 3)));
                 if (!area.adjusted(2, 2, -2, -2).contains(box)) continue;
