@@ -52,16 +52,6 @@ void timeBar(const Finding& f, const Range& fused_ns, std::string_view how, std:
     out += "</div>";
 }
 
-Range savingOf(const Finding& f, const std::optional<MeasuredFinding>& measured) {
-    return measured && measured->any() ? measured->saving_ns : f.saving_ns;
-}
-
-// What it saves of the step: measured, where it is.
-double shareOfStep(const Analysis& a, const Finding& f, const std::optional<MeasuredFinding>& measured) {
-    if (!measured || !measured->any()) return f.step_share;
-    return f.time_estimated || !(a.plan.step_ns > 0) ? 0 : measured->saving_ns.expected / a.plan.step_ns;
-}
-
 std::string shapesText(const Finding& f) {
     std::vector<std::string> shapes;
     for (const Instance& i : f.instances)
