@@ -69,6 +69,26 @@ private Q_SLOTS:
         QVERIFY(errorWords(queue().job(row_).error).long_text.contains(QLatin1String("ssh gpu-box")));
     }
 
+    // In a small window, too: what is to be done stands at the sentence's end.
+    void whatWentWrongIsReadWhole() {
+        const QSize before = window_->size();
+        window_->resize(1280, 800);
+        window_->resetLayout();
+        session().pick({PickKind::Finding, static_cast<std::uint32_t>(row_)});
+        queue().fuse(row_);
+        played_->fail("no_runner");
+        QCoreApplication::processEvents();
+        const auto* note = bar()->findChild<QLabel*>();
+        QVERIFY(note->isVisible() && note->text().contains(QLatin1String("ssh gpu-box")));
+        const int needed = note->heightForWidth(note->width());
+        QTRY_VERIFY2(note->visibleRegion().boundingRect().height() >= needed, qPrintable(QString::number(needed)));
+        const QRect words(note->mapTo(findings(), QPoint(0, 0)), note->size());
+        const auto* details = findings()->findChild<QTextBrowser*>();
+        QVERIFY(!words.intersects({details->mapTo(findings(), QPoint(0, 0)), details->size()}));
+        window_->resize(before);
+        window_->resetLayout();
+    }
+
     void cancelOfOneThatWaitsLeavesTheOthers() {
         queue().fusePlan();
         const std::size_t wanted = queue().active();

@@ -74,6 +74,18 @@ void FuseBar::elide() {
         metrics.elidedText(words, Qt::ElideMiddle, room).replace(QLatin1Char('&'), QLatin1String("&&")));
 }
 
+// All of the note's lines: a splitter asks no widget how high it is at its width, and would cut what is to be done.
+void FuseBar::fitNote() {
+    const QMargins around = layout()->contentsMargins();
+    const int wide = width() - around.left() - around.right();
+    note_->setMinimumHeight(note_->isHidden() ? 0 : std::max(0, note_->heightForWidth(wide)));
+}
+
+void FuseBar::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    fitNote();
+}
+
 bool FuseBar::eventFilter(QObject* watched, QEvent* event) {
     if (watched == this_ && event->type() == QEvent::Resize) elide();
     return QWidget::eventFilter(watched, event);
@@ -136,11 +148,13 @@ void FuseBar::update() {
     const bool runner_missing = queue_->runner() == nullptr || !queue_->runner()->available();
     runner_->setVisible(!job.active() && finding.verdict != Verdict::AlreadyFused && (failed || runner_missing));
     note_->setText(note);
+    note_->setToolTip(plainTip(note)); // in the smallest window the list leaves it fewer lines
     note_->setVisible(!note.isEmpty());
     note_->setFont(uiFont(12));
     QPalette own = paletteOf(session_->theme());
     own.setColor(QPalette::WindowText, qColor(failed ? ColourRole::Danger : ColourRole::TextMuted, session_->theme()));
     note_->setPalette(own);
+    fitNote();
 }
 
 } // namespace fusescope

@@ -25,10 +25,12 @@ Q_SIGNALS:
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     void update();
     void elide();
+    void fitNote();
     Session* session_;
     FuseQueue* queue_;
     int row_ = -1;

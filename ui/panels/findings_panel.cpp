@@ -118,7 +118,7 @@ struct FindingsPanel::Impl {
         split->setStretchFactor(0, 1);
         split->setStretchFactor(1, 1);
         list->setMinimumHeight(96);
-        detail->setMinimumHeight(96);
+        detail->setMinimumHeight(40); // it scrolls; what went wrong, below it, does not
         column->addWidget(split, 1);
         below->hide();
         QObject::connect(split, &QSplitter::splitterMoved, panel, [this] {
