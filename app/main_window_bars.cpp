@@ -224,8 +224,8 @@ void MainWindow::updateHeadline() {
         prediction = tr("Predicted with the plan (%1): %2 to %3. A prediction, not a measurement.")
                          .arg(names.join(QStringLiteral(", ")), text(formatDuration(plan.predicted_step_ns.low)),
                               text(formatDuration(plan.predicted_step_ns.high)));
-    w_->headline->setToolTip(lines({with_results, stillPredictedText(measured), planChangeText(*a, measured), prediction,
-                                    text(severalGpusNote(*a)), text(otherDeviceNote(*a))}));
+    w_->headline->setToolTip(lines({with_results, stillPredictedText(measured), planChangeText(*a, measured),
+                                    prediction, text(severalGpusNote(*a)), text(otherDeviceNote(*a))}));
 }
 
 void MainWindow::updateStatus() {

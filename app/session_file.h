@@ -30,7 +30,7 @@ struct SessionFile {
     QString selection;                              // pickText()
     std::pair<std::int64_t, std::int64_t> marked{}; // on the timeline, ns of the trace; equal: none
     QByteArray window_state;
-    QSize window_size;           // that it is of; empty: not known
+    QSize window_size;             // that it is of; empty: not known
     QMap<QString, int> dock_sizes; // across the side they stand at, by name
     MeasuredSet measured;
     std::vector<ChosenRegion> regions; // of each what it is made again from: module, nodes, fusions, note

@@ -12,7 +12,7 @@ namespace fusescope {
 // of them, with the speed of the slowest.
 struct FusedGroup : FusedOf {
     std::uint32_t instances = 0;
-    std::vector<std::int32_t> boxes;     // visible nodes, ascending
+    std::vector<std::int32_t> boxes; // visible nodes, ascending
     // Of one, the mean over them: in the step, where that is known (TimelineFused::in_step_ns), else of the directions
     // that are measured, alone. unfused_ns: 0 without a trace.
     double fused_ns = 0, unfused_ns = 0;

@@ -70,8 +70,7 @@ void FuseBar::elide() {
     const int room = std::max(0, this_->width() - kFrame);
     const QFontMetrics metrics = this_->fontMetrics();
     const QString words = metrics.horizontalAdvance(words_) <= room ? words_ : short_words_;
-    this_->setText(
-        metrics.elidedText(words, Qt::ElideMiddle, room).replace(QLatin1Char('&'), QLatin1String("&&")));
+    this_->setText(metrics.elidedText(words, Qt::ElideMiddle, room).replace(QLatin1Char('&'), QLatin1String("&&")));
 }
 
 // All of the note's lines: a splitter asks no widget how high it is at its width, and would cut what is to be done.

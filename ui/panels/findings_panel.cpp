@@ -230,7 +230,8 @@ struct FindingsPanel::Impl {
                         : tr("No trace: times are estimated from the roofline of %1"))
                        .arg(text(analysis->device.name));
         else if (measured.any())
-            note = QStringList{tr("Findings overlap: the plan counts no kernel twice."), planChangeText(*analysis, measured)}
+            note = QStringList{tr("Findings overlap: the plan counts no kernel twice."),
+                               planChangeText(*analysis, measured)}
                        .join(QLatin1Char(' '))
                        .trimmed();
         else if (!whole.isEmpty())

@@ -33,9 +33,9 @@ QRectF placeBeside(const QRectF& mark, QSizeF words, const QRectF& area, const s
         const double right = mark.right() + away, left = mark.left() - away - words.width(),
                      below = mark.bottom() + away, above = mark.top() - away - words.height(),
                      beside = mark.center().y() - words.height() / 2, middle = mark.center().x() - words.width() / 2;
-        for (const QPointF corner : {QPointF(right, beside), QPointF(left, beside), QPointF(middle, below),
-                                     QPointF(middle, above), QPointF(right, below), QPointF(right, above),
-                                     QPointF(left, below), QPointF(left, above)}) {
+        for (const QPointF corner :
+             {QPointF(right, beside), QPointF(left, beside), QPointF(middle, below), QPointF(middle, above),
+              QPointF(right, below), QPointF(right, above), QPointF(left, below), QPointF(left, above)}) {
             QRectF box(corner, words);
             box.moveRight(std::min(box.right(), area.right()));
             box.moveLeft(std::max(box.left(), area.left()));

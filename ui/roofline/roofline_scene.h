@@ -57,7 +57,8 @@ public:
     // Index into marks of the one at a place on the chart, the smallest where several are; -1 = none.
     [[nodiscard]] int markAt(QPointF at) const;
     void setHovered(int mark);
-    // What words of other items shall not cover: figures and labels as last painted; of marks the selected ones, or all.
+    // What words of other items shall not cover: figures and labels as last painted; of marks the selected ones, or
+    // all.
     [[nodiscard]] std::vector<QRectF> occupied() const;
     void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
 
@@ -66,7 +67,7 @@ private:
         std::vector<QRectF> hard, soft;
     };
     Taken paintRoofs(QPainter& painter) const;
-    Taken paintLabels(QPainter& painter, Taken taken) const; // with what they take
+    Taken paintLabels(QPainter& painter, Taken taken) const;             // with what they take
     [[nodiscard]] std::vector<QRectF> circlesOf(std::size_t most) const; // of the longest marks, with rings
 
     AnalysisPtr analysis_;

@@ -128,7 +128,8 @@ TEST(GraphFused, ALongLabelStaysWithinItsFrame) {
     ASSERT_GT(label->width, box->width); // else it would be no long one
     std::size_t around = 0;
     for (const LayoutRect& c : s.layout.clusters) {
-        if (!(c.x <= box->x && box->x + box->width <= c.x + c.width && c.y <= box->y && box->y <= c.y + c.height)) continue;
+        if (!(c.x <= box->x && box->x + box->width <= c.x + c.width && c.y <= box->y && box->y <= c.y + c.height))
+            continue;
         ++around;
         EXPECT_GE(label->x, c.x);
         EXPECT_LE(label->x + label->width, c.x + c.width);
