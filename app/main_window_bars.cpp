@@ -206,10 +206,12 @@ void MainWindow::updateHeadline() {
     if (!a || !a->trace) return;
     const MeasuredPlan& measured = session_->measuredPlan();
     const QString with_results = measuredPlanText(*a, measured);
-    w_->headline->setText(with_results.isEmpty() ? text(stepHeadline(*a))
-                                                 : tr("step %1 → %2 measured")
-                                                       .arg(text(formatDuration(a->plan.step_ns)),
-                                                            text(formatDuration(measured.predicted_step_ns.expected))));
+    w_->headline->setText(
+        with_results.isEmpty()
+            ? text(stepHeadline(*a))
+            : (measured.predicted_instances > 0 ? tr("step %1 → %2 measured in part") : tr("step %1 → %2 measured"))
+                  .arg(text(formatDuration(a->plan.step_ns)),
+                       text(formatDuration(measured.predicted_step_ns.expected))));
     if (measured.any() && measured.measured < measured.parts)
         w_->headline->setText(tr("step %1 → %2, %3 of %4 measured")
                                   .arg(text(formatDuration(a->plan.step_ns)),
@@ -217,12 +219,11 @@ void MainWindow::updateHeadline() {
                                        QString::number(measured.measured + measured.regions),
                                        QString::number(measured.parts + measured.regions)));
     const Plan& plan = a->plan;
-    QStringList names;
-    for (const std::string& id : plan.findings) names << text(id);
+    const QString names = text(titlesOf(*a, plan.findings));
     QString prediction;
     if (!names.isEmpty())
         prediction = tr("Predicted with the plan (%1): %2 to %3. A prediction, not a measurement.")
-                         .arg(names.join(QStringLiteral(", ")), text(formatDuration(plan.predicted_step_ns.low)),
+                         .arg(names, text(formatDuration(plan.predicted_step_ns.low)),
                               text(formatDuration(plan.predicted_step_ns.high)));
     w_->headline->setToolTip(lines({with_results, stillPredictedText(measured), planChangeText(*a, measured),
                                     prediction, text(severalGpusNote(*a)), text(otherDeviceNote(*a))}));

@@ -105,7 +105,7 @@ void label(const Analysis& analysis, const std::vector<const FusedGroup*>& group
 } // namespace
 
 void drawFusedGroups(const Analysis& analysis, const VisibleGraph& graph, const LayoutResult& layout,
-                     const Facts& facts, Places& places, DrawList& list) {
+                     const SelectionSets& selection, const Facts& facts, Places& places, DrawList& list) {
     std::map<std::int32_t, std::vector<const FusedGroup*>> single; // by the box of their label
     for (const FusedGroup& group : facts.groups) {
         if (static_cast<std::size_t>(group.boxes.back()) >= layout.boxes.size()) continue;
@@ -134,8 +134,10 @@ void drawFusedGroups(const Analysis& analysis, const VisibleGraph& graph, const 
         list.rects.push_back(outline);
         label(analysis, {&group}, all, layout, first, emphasis, places, list);
     }
-    for (const auto& [box, groups] : single) {
+    for (auto& [box, groups] : single) {
         const auto i = static_cast<std::size_t>(box);
+        std::stable_partition(groups.begin(), groups.end(),
+                              [&](const FusedGroup* group) { return isPicked(selection, *group); });
         label(analysis, groups, layout.boxes[i], layout, i, facts.boxes[i].emphasis, places, list);
     }
 }

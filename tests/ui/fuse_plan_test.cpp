@@ -69,6 +69,18 @@ private Q_SLOTS:
         QVERIFY(errorWords(queue().job(row_).error).long_text.contains(QLatin1String("ssh gpu-box")));
     }
 
+    // A finding of the plan counts as measured once one of its shapes is: that is not all of it yet.
+    void aPlanMeasuredInPartSaysSo() {
+        MeasuredPlan plan;
+        plan.measured = plan.parts = 2;
+        plan.predicted_step_ns = {1e6, 2e6, 3e6};
+        QVERIFY(measuredPlanText(analysis(), plan).endsWith(QLatin1String(", measured")));
+        plan.predicted_instances = 3;
+        QVERIFY(measuredPlanText(analysis(), plan).endsWith(QLatin1String(", measured in part")));
+        // Findings by the names on their cards.
+        QVERIFY2(headlineTip().contains(QLatin1String("Residual add + RMSNorm")), qPrintable(headlineTip()));
+    }
+
     // In a small window, too: what is to be done stands at the sentence's end.
     void whatWentWrongIsReadWhole() {
         const QSize before = window_->size();

@@ -317,6 +317,8 @@ QString measuredPlanText(const Analysis& analysis, const MeasuredPlan& plan) {
                   then = text(formatDuration(plan.predicted_step_ns.expected));
     if (plan.measured == plan.parts && plan.predicted_instances == 0)
         return tr("step %1 → %2, measured").arg(now, then) + beside;
+    if (plan.measured == plan.parts) // but not all of their instances
+        return tr("step %1 → %2, measured in part").arg(now, then) + beside;
     return tr("step %1 → %2, measured in %3 of %4 findings")
                .arg(now, then, QString::number(plan.measured), QString::number(plan.parts)) +
            beside;

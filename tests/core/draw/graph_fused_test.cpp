@@ -112,6 +112,23 @@ TEST(GraphFused, TimesAreThoseOfTheStep) {
     EXPECT_EQ(fusedText(s.analysis, fusedGroups(s.analysis, s.visible, fused)[0]), "SwiGLU 330 µs → 140 µs ×4");
 }
 
+TEST(GraphFused, OfSeveralThatShareABoxTheSelectedOneIsNamed) {
+    Scene s = scene();
+    const auto work = std::make_shared<Finding>();
+    std::uint32_t swiglu = 0;
+    for (std::uint32_t f = 0; f < s.analysis.findings.size(); ++f)
+        if (s.analysis.findings[f].pattern == Pattern::SwiGlu) swiglu = f;
+    for (Instance& i : s.analysis.findings[swiglu].instances) i.forward_ns = 100'000;
+    work->instances = {s.analysis.findings[swiglu].instances[0]};
+    const auto region = std::make_shared<DrawnRegion>(DrawnRegion{"silu, mul of mlp", "silu, mul", 77, work});
+    const std::vector<TimelineFused> fused = {{{swiglu, 0, nullptr}, 10'000, -1}, {{0, 0, region}, 90'000, -1}};
+    ASSERT_EQ(fusedGroups(s.analysis, s.visible, fused).size(), 2u);
+    EXPECT_TRUE(says(drawGraph(s.analysis, s.visible, s.layout, {}, fused), "SwiGLU 100 µs → 10.0 µs +1"));
+    SelectionSets selection;
+    selection.pick = {PickKind::Region, 77};
+    EXPECT_TRUE(says(drawGraph(s.analysis, s.visible, s.layout, selection, fused), "silu, mul 100 µs → 90.0 µs +1"));
+}
+
 TEST(GraphFused, ALongLabelStaysWithinItsFrame) {
     Scene s = scene();
     std::vector<TimelineFused> fused = measured(s, Pattern::SwiGlu, 66'000, 84'000);
