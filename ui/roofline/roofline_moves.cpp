@@ -84,10 +84,19 @@ int RooflineMovesItem::moveAt(QPointF at) const {
     return best;
 }
 
+std::vector<QRectF> RooflineMovesItem::chosenMarks() const {
+    std::vector<QRectF> out;
+    for (const RooflineMove& move : moves_)
+        if (chosen(move)) out.push_back(markOf(to(move)));
+    return out;
+}
+
 std::vector<std::pair<int, QRectF>> RooflineMovesItem::labels() const {
     std::vector<std::pair<int, QRectF>> out;
-    if (std::none_of(moves_.begin(), moves_.end(), [&](const RooflineMove& move) { return chosen(move); })) return out;
+    const std::vector<QRectF> marks = chosenMarks();
+    if (marks.empty()) return out;
     std::vector<QRectF> taken = occupied ? occupied() : std::vector<QRectF>();
+    taken.insert(taken.end(), marks.begin(), marks.end());
     constexpr double kWay = 8; // arrows in pieces: their rectangles would be mostly empty
     for (const RooflineMove& move : moves_) {
         if (!chosen(move)) continue;
@@ -95,7 +104,6 @@ std::vector<std::pair<int, QRectF>> RooflineMovesItem::labels() const {
         const double length = std::hypot(along.x(), along.y());
         for (double at = 0; at < length; at += kWay)
             taken.emplace_back(from + along * (at / length) - QPointF(1, 1), QSizeF(2, 2));
-        taken.push_back(markOf(to(move)));
     }
     const QSizeF size(QFontMetricsF(uiFont(11, true)).horizontalAdvance(movedWords()) + 4, 16);
     for (std::size_t i = 0; i < moves_.size(); ++i) {

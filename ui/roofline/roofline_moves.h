@@ -18,7 +18,8 @@ public:
     [[nodiscard]] const std::vector<RooflineMove>& moves() const { return moves_; }
     // Index of the arrow at a place on the chart, selected ones before others; -1 = none.
     [[nodiscard]] int moveAt(QPointF at) const;
-    [[nodiscard]] QPointF endOf(int move) const; // on the chart: where the fused form stands
+    [[nodiscard]] QPointF endOf(int move) const;           // on the chart: where the fused form stands
+    [[nodiscard]] std::vector<QRectF> chosenMarks() const; // fused forms of what is selected
     // Where the words at the ends of the selected arrows stand, by arrow.
     [[nodiscard]] std::vector<std::pair<int, QRectF>> labels() const;
     std::function<std::vector<QRectF>()> occupied; // what they keep off

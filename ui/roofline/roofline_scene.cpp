@@ -323,6 +323,8 @@ RooflineMarksItem::Taken RooflineMarksItem::paintLabels(QPainter& painter, Taken
     painter.setFont(uiFont(11));
     const QFontMetricsF metrics(painter.font());
     const std::vector<QRectF> circles = circlesOf(100);
+    if (others)
+        for (const QRectF& one : others()) taken.hard.push_back(one);
     std::size_t labelled = 0;
     for (std::size_t i = 0; i < circles.size() && labelled < kLabels; ++i) {
         if (picking && !chosen(selection, marks_[i].row)) continue;

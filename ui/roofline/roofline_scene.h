@@ -60,6 +60,7 @@ public:
     // What words of other items shall not cover: figures and labels as last painted; of marks the selected ones, or
     // all.
     [[nodiscard]] std::vector<QRectF> occupied() const;
+    std::function<std::vector<QRectF>()> others; // marks of other items: labels keep off them
     void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
 
 private:
