@@ -102,8 +102,8 @@ std::vector<std::pair<int, QRectF>> RooflineMovesItem::labels() const {
         if (!chosen(move)) continue;
         const QPointF from = this->from(move), along = to(move) - from;
         const double length = std::hypot(along.x(), along.y());
-        for (double at = 0; at < length; at += kWay)
-            taken.emplace_back(from + along * (at / length) - QPointF(1, 1), QSizeF(2, 2));
+        for (int i = 0; i * kWay < length; ++i)
+            taken.emplace_back(from + along * (i * kWay / length) - QPointF(1, 1), QSizeF(2, 2));
     }
     const QSizeF size(QFontMetricsF(uiFont(11, true)).horizontalAdvance(movedWords()) + 4, 16);
     for (std::size_t i = 0; i < moves_.size(); ++i) {
