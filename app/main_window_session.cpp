@@ -32,7 +32,7 @@ struct Opened { // what a worker found
     QString no_device; // not "": why its GPU is not used
 };
 
-Opened readSession(const QString& path) {
+Opened readSession(const QString& path, const Progress& end) {
     Opened out;
     Result<SessionFile> session = readSessionFile(path);
     if (!session) {
@@ -53,7 +53,7 @@ Opened readSession(const QString& path) {
             continue;
         }
         out.paths << found;
-        if (sha256Of(found) != input.sha256) out.changed << found;
+        if (sha256Of(found, end) != input.sha256) out.changed << found;
     }
     return out;
 }
@@ -106,17 +106,16 @@ void MainWindow::saveSession(const QString& path) {
         return;
     }
     statusBar()->showMessage(tr("Writing %1").arg(path));
-    // Hashing reads the inputs whole. The thread is joined in the destructor, so 'this' outlives it.
-    w_->writers.emplace_back([this, path, session]() mutable {
+    // Hashing reads the inputs whole.
+    w_->files.start([this, path, session](const Progress& end) mutable -> LooseThreads::Tell {
         QString why;
         try {
-            for (SessionInput& input : session.inputs) input.sha256 = sha256Of(input.path);
-            why = writeWhole(path, sessionJson(session));
+            for (SessionInput& input : session.inputs) input.sha256 = sha256Of(input.path, end);
+            why = writeWhole(path, sessionJson(session), end);
         } catch (const std::bad_alloc&) { // would end the program, out of a thread
             why = tr("out of memory");
         }
-        QMetaObject::invokeMethod(
-            this, [this, path, why] { tellWritten(path, why); }, Qt::QueuedConnection);
+        return [this, path, why] { tellWritten(path, why); };
     });
 }
 
@@ -125,53 +124,50 @@ void MainWindow::openSession(const QString& path) {
     statusBar()->showMessage(tr("Opening %1").arg(path));
     reading_session_ = true;
     pending_session_.reset();
-    w_->writers.emplace_back([this, path, opening = ++openings_] {
+    w_->files.start([this, path, opening = ++openings_](const Progress& end) -> LooseThreads::Tell {
         auto opened = std::make_shared<Opened>();
         try {
-            *opened = readSession(path);
+            *opened = readSession(path, end);
         } catch (const std::bad_alloc&) { // would end the program, out of a thread
             *opened = {};
             opened->problem = tr("%1: expected a session that fits into memory, found too little of it").arg(path);
         }
-        QMetaObject::invokeMethod(
-            this,
-            [this, path, opened, opening] {
-                if (opening != openings_) return;
-                statusBar()->clearMessage();
-                reading_session_ = false;
-                if (!opened->problem.isEmpty()) {
-                    banner_->show(Banner::Tone::Error, opened->problem);
-                    return;
-                }
-                for (const QString& file : opened->missing)
-                    banner_->show(Banner::Tone::Error,
-                                  tr("%1: expected an input of the session there or beside it, found none").arg(file));
-                if (opened->paths.isEmpty()) return;
-                if (!opened->no_device.isEmpty())
-                    banner_->show(Banner::Tone::Note,
-                                  tr("%1. The session is shown for the GPU of the trace.").arg(opened->no_device));
-                for (const QString& file : opened->changed)
-                    banner_->show(Banner::Tone::Note,
-                                  tr("%1 is not the file that the session was saved with: what was measured then is "
-                                     "left out")
-                                      .arg(file));
-                if (!opened->changed.isEmpty()) { // times are others there, too
-                    opened->session.measured = {};
-                    opened->session.marked = {};
-                }
-                pending_session_ = std::make_unique<SessionFile>(std::move(opened->session));
-                // The list of GPUs is filled with the analysis: it keeps the one that is chosen.
-                const QString device = pending_session_->device;
-                if (w_->device->findData(device) < 0) w_->device->addItem(device, device);
-                w_->device->setCurrentIndex(w_->device->findData(device));
-                std::vector<std::string> names;
-                for (const QString& file : opened->paths) names.push_back(QFile::encodeName(file).toStdString());
-                opening_ = opened->paths + QStringList{path};
-                AnalyzeOptions options{device.toStdString(), pending_session_->step.toStdString()};
-                options.step_may_lack = true; // a trace may be gone, or recorded anew
-                loader_->start(std::move(names), std::move(options), nullptr);
-            },
-            Qt::QueuedConnection);
+        return [this, path, opened, opening] {
+            if (opening != openings_) return;
+            statusBar()->clearMessage();
+            reading_session_ = false;
+            if (!opened->problem.isEmpty()) {
+                banner_->show(Banner::Tone::Error, opened->problem);
+                return;
+            }
+            for (const QString& file : opened->missing)
+                banner_->show(Banner::Tone::Error,
+                              tr("%1: expected an input of the session there or beside it, found none").arg(file));
+            if (opened->paths.isEmpty()) return;
+            if (!opened->no_device.isEmpty())
+                banner_->show(Banner::Tone::Note,
+                              tr("%1. The session is shown for the GPU of the trace.").arg(opened->no_device));
+            for (const QString& file : opened->changed)
+                banner_->show(Banner::Tone::Note,
+                              tr("%1 is not the file that the session was saved with: what was measured then is "
+                                 "left out")
+                                  .arg(file));
+            if (!opened->changed.isEmpty()) { // times are others there, too
+                opened->session.measured = {};
+                opened->session.marked = {};
+            }
+            pending_session_ = std::make_unique<SessionFile>(std::move(opened->session));
+            // The list of GPUs is filled with the analysis: it keeps the one that is chosen.
+            const QString device = pending_session_->device;
+            if (w_->device->findData(device) < 0) w_->device->addItem(device, device);
+            w_->device->setCurrentIndex(w_->device->findData(device));
+            std::vector<std::string> names;
+            for (const QString& file : opened->paths) names.push_back(QFile::encodeName(file).toStdString());
+            opening_ = opened->paths + QStringList{path};
+            AnalyzeOptions options{device.toStdString(), pending_session_->step.toStdString()};
+            options.step_may_lack = true; // a trace may be gone, or recorded anew
+            loader_->start(std::move(names), std::move(options), nullptr);
+        };
     });
 }
 

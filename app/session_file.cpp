@@ -19,6 +19,7 @@ namespace {
 
 constexpr auto kSchema = "fusescope.session/1";
 constexpr qsizetype kMostBytes = qsizetype{64} << 20, kMostInputs = 64;
+constexpr std::size_t kPiece = std::size_t{1} << 20; // of a file, between two looks at the wish to end
 
 QString name(const char* key) { return QLatin1String(key); }
 
@@ -94,11 +95,18 @@ Result<SessionFile> readSessionFile(const QString& path) {
     return sessionFromJson(json, path);
 }
 
-QByteArray sha256Of(const QString& path) {
-    QFile file(path);
+QByteArray sha256Of(const QString& path, const Progress& end) {
+    const Result<InputFile> file = InputFile::open(QFile::encodeName(path).toStdString(), "an input of a session");
+    if (!file) return {};
     QCryptographicHash hash(QCryptographicHash::Sha256);
-    if (!file.open(QIODevice::ReadOnly) || !hash.addData(&file)) return {};
-    return hash.result().toHex();
+    std::vector<char> piece(kPiece);
+    for (std::uint64_t at = 0; !end.cancelled();) {
+        const std::size_t got = file->readAt(at, piece);
+        hash.addData(QByteArrayView(piece.data(), static_cast<qsizetype>(got)));
+        at += got;
+        if (got < piece.size()) return hash.result().toHex();
+    }
+    return {};
 }
 
 // Not QFileInfo's ==: it takes any two files that do not exist for the same.
