@@ -72,8 +72,13 @@ Kept keepResults(const QString& path, const SessionFile& session, MeasuredFile& 
     MeasuredFile both = merged(std::move(there), own, known);
     all.measured = std::move(both.set);
     all.regions = std::move(both.regions);
-    if (all.measured.empty() ? QFile::exists(path) && !QFile::remove(path) : !writeInOneStep(path, sessionJson(all)))
-        return Kept::No;
+    if (all.measured.empty()) {
+        if (QFile::exists(path) && !QFile::remove(path)) return Kept::No;
+    } else {
+        const Result<QByteArray> json = sessionJson(all);
+        if (!json) return Kept::TooMuch;
+        if (!writeInOneStep(path, *json)) return Kept::No;
+    }
     known = std::move(own);
     removeOldest(folder);
     return Kept::Yes;

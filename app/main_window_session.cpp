@@ -88,7 +88,8 @@ SessionFile MainWindow::sessionNow() const {
     session.window_state = saveState();
     session.measured = session_->measured();
     for (const ChosenPtr& region : session_->regions()) session.regions.push_back(*region);
-    for (ChosenRegion& region : fuse_->awaited()) session.regions.push_back(std::move(region));
+    for (ChosenRegion& region : fuse_->awaited()) // of another step those that are here still, too
+        if (region.id.empty() || session_->workRowOf(region.id) < 0) session.regions.push_back(std::move(region));
     if (const Pick pick = session_->selection().pick; pick.kind == PickKind::Region)
         for (const ChosenPtr& region : session_->regions())
             if (numberOf(region->id) == pick.id) session.selection = QLatin1String("region:") + text(region->id);
@@ -111,7 +112,10 @@ void MainWindow::saveSession(const QString& path) {
         QString why;
         try {
             for (SessionInput& input : session.inputs) input.sha256 = sha256Of(input.path, end);
-            why = writeWhole(path, sessionJson(session), end);
+            if (const Result<QByteArray> json = sessionJson(session))
+                why = writeWhole(path, *json, end);
+            else
+                why = tr("more than a session holds: %1").arg(text(json.error().message()));
         } catch (const std::bad_alloc&) { // would end the program, out of a thread
             why = tr("out of memory");
         }
@@ -211,6 +215,11 @@ void MainWindow::keepMeasured() {
     if (kept == Kept::Yes) return;
     if (kept == Kept::Busy) {
         keep_again_.start();
+        return;
+    }
+    if (kept == Kept::TooMuch) { // of it something may be removed
+        banner_->show(Banner::Tone::Error,
+                      tr("What was measured last is more than one file holds: it lasts as long as this window."));
         return;
     }
     banner_->show(Banner::Tone::Error,

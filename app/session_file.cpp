@@ -18,7 +18,7 @@ namespace fusescope {
 namespace {
 
 constexpr auto kSchema = "fusescope.session/1";
-constexpr qsizetype kMostBytes = qsizetype{64} << 20, kMostInputs = 64;
+constexpr qsizetype kMostInputs = 64;
 constexpr std::size_t kPiece = std::size_t{1} << 20; // of a file, between two looks at the wish to end
 
 QString name(const char* key) { return QLatin1String(key); }
@@ -31,7 +31,7 @@ template <class Write> QJsonArray arrayOf(Write&& write) {
 
 } // namespace
 
-QByteArray sessionJson(const SessionFile& session) {
+Result<QByteArray> sessionJson(const SessionFile& session) {
     QJsonObject root;
     root[name("schema")] = name(kSchema);
     QJsonArray inputs;
@@ -46,14 +46,17 @@ QByteArray sessionJson(const SessionFile& session) {
     root[name("window_state")] = QString::fromLatin1(session.window_state.toBase64());
     root[name("measured")] = arrayOf([&](JsonWriter& json) { writeMeasured(json, session.measured); });
     root[name("regions")] = arrayOf([&](JsonWriter& json) { writeChosenRegions(json, session.regions); });
-    return QJsonDocument(root).toJson();
+    QByteArray json = QJsonDocument(root).toJson();
+    if (const Result<SessionFile> again = sessionFromJson(json, QStringLiteral("what is to be saved")); !again)
+        return again.error();
+    return json;
 }
 
 Result<SessionFile> sessionFromJson(const QByteArray& json, const QString& where) {
     const auto wrong = [&](const char* found) {
         return Error{ErrorCode::WrongFormat, "a FuseScope session", found, where.toStdString()};
     };
-    if (json.size() > kMostBytes) return wrong("a file of more than 64 MB");
+    if (static_cast<std::size_t>(json.size()) > kMostFileBytes) return wrong("a file of more than 64 MB");
     QJsonParseError problem;
     const QJsonDocument document = QJsonDocument::fromJson(json, &problem);
     if (!document.isObject()) return wrong("no JSON object");
@@ -88,7 +91,7 @@ Result<SessionFile> readSessionFile(const QString& path) {
     constexpr auto kExpected = "a FuseScope session";
     const Result<InputFile> file = InputFile::open(QFile::encodeName(path).toStdString(), kExpected);
     if (!file) return file.error();
-    if (file->size() > kMostBytes)
+    if (file->size() > kMostFileBytes)
         return Error{ErrorCode::WrongFormat, kExpected, "a file of more than 64 MB", path.toStdString()};
     QByteArray json(static_cast<qsizetype>(file->size()), '\0');
     json.truncate(static_cast<qsizetype>(file->readAt(0, {json.data(), static_cast<std::size_t>(json.size())})));

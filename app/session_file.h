@@ -33,7 +33,8 @@ struct SessionFile {
     std::vector<ChosenRegion> regions; // of each what it is made again from: module, nodes, fusions, note
 };
 
-[[nodiscard]] QByteArray sessionJson(const SessionFile& session);
+// Errors: what sessionFromJson() would not read again, because it is too much.
+[[nodiscard]] Result<QByteArray> sessionJson(const SessionFile& session);
 [[nodiscard]] Result<SessionFile> sessionFromJson(const QByteArray& json, const QString& where);
 // Pipes, folders and what is too long for a session are errors, too.
 [[nodiscard]] Result<SessionFile> readSessionFile(const QString& path);

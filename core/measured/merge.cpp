@@ -34,10 +34,11 @@ MeasuredFile merged(MeasuredFile file, const MeasuredFile& own, const MeasuredFi
         const MeasuredResult* before = known.set.find(key.first, key.second);
         if (before != nullptr && sameRun(*before, theirs)) continue;
         const MeasuredResult* ours = own.set.find(key.first, key.second);
-        if (ours == nullptr || better(theirs, *ours)) out.set.set(theirs);
+        if (ours == nullptr ? out.set.results().size() < kMostFileResults : better(theirs, *ours)) out.set.set(theirs);
     }
     for (ChosenRegion& theirs : file.regions)
-        if (!holds(own.regions, theirs) && !holds(known.regions, theirs)) out.regions.push_back(std::move(theirs));
+        if (out.regions.size() < kMostFileRegions && !holds(own.regions, theirs) && !holds(known.regions, theirs))
+            out.regions.push_back(std::move(theirs));
     return out;
 }
 

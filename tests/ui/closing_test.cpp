@@ -53,7 +53,7 @@ private Q_SLOTS:
         SessionFile session;
         session.inputs.append({huge.fileName(), "0"});
         const QString path = folder.filePath(QStringLiteral("s.fusescope"));
-        QCOMPARE(writeWhole(path, sessionJson(session)), QString());
+        QCOMPARE(writeWhole(path, *sessionJson(session)), QString());
         window_->openSession(path);
         window_.reset(); // before the folder goes
         QVERIFY(!LooseThreads::someStillRun());

@@ -271,6 +271,30 @@ private Q_SLOTS:
         QCOMPARE(filesIn(folder.path()).size(), 1);
     }
 
+    void whatCouldNotBeReadAgainLeavesTheFileAsItWas() {
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("a.fusescope"));
+        SessionFile session = oneSession();
+        QVERIFY(keep(path, session));
+        MeasuredFile known{session.measured, {}};
+        session.regions.resize(1001);
+        QVERIFY(!sessionJson(session).ok());
+        QCOMPARE(keepResults(path, session, known), Kept::TooMuch);
+        QVERIFY(keptResults(path).has_value());
+        session.regions.resize(1000);
+        QCOMPARE(keepResults(path, session, known), Kept::Yes);
+        QCOMPARE(keptResults(path)->regions.size(), std::size_t{1000});
+        ChosenRegion long_name;
+        long_name.nodes.emplace_back(65'537, 'n');
+        QVERIFY(!fitsIntoFile(long_name));
+        session.regions = {long_name};
+        QCOMPARE(keepResults(path, session, known), Kept::TooMuch);
+        long_name.nodes.front().pop_back();
+        QVERIFY(fitsIntoFile(long_name));
+        session.regions = {long_name};
+        QCOMPARE(keepResults(path, session, known), Kept::Yes);
+    }
+
     void whatIsNoFileOfResultsIsLeftAlone() {
         const QTemporaryDir folder;
         const QString pipe = folder.filePath(QStringLiteral("pipe.fusescope"));

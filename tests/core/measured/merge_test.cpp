@@ -88,5 +88,27 @@ TEST(Merge, RegionsOfBothAreThere) {
     EXPECT_EQ(out.regions[1].nodes.front(), "silu");
 }
 
+// More could not be read again, and all of it would be lost.
+TEST(Merge, WhatIsKeptTogetherIsNoMoreThanOneFileHolds) {
+    MeasuredFile file, own;
+    for (int i = 0; i < 600; ++i) {
+        ChosenRegion one;
+        one.module = "theirs." + std::to_string(i);
+        file.regions.push_back(one);
+        one.module = "ours." + std::to_string(i);
+        own.regions.push_back(one);
+    }
+    for (int i = 0; i < 6000; ++i) {
+        file.set.set(result(("theirs." + std::to_string(i)).c_str(), 10));
+        own.set.set(result(("ours." + std::to_string(i)).c_str(), 10));
+    }
+    const MeasuredFile out = merged(file, own, {});
+    EXPECT_EQ(out.regions.size(), 1000u);
+    EXPECT_EQ(out.regions[599].module, "ours.599");
+    EXPECT_EQ(out.regions[600].module, "theirs.0");
+    EXPECT_EQ(out.set.results().size(), 10'000u);
+    for (const auto& [key, one] : own.set.results()) EXPECT_NE(out.set.find(key.first, key.second), nullptr);
+}
+
 } // namespace
 } // namespace fusescope
