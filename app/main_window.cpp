@@ -269,7 +269,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
         settings::setWindow(saveGeometry(), saveState());
         settings::setPanels(model_->columns(), findings_->detailShare());
     }
-    if (keep_again_.isActive()) keepMeasured();
+    keepNow();
     event->accept();
 }
 

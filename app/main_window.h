@@ -112,6 +112,8 @@ private:
     [[nodiscard]] SessionFile sessionNow() const; // of what is shown
     void restoreSession();
     void keepMeasured();
+    void keepNow(); // what waits to be kept: there is no later
+    void keepWithin(int wait_ms);
     void showKept();
     void exportReport(Export kind);
     void exportTo(Export kind, const QString& path);

@@ -134,8 +134,7 @@ void MainWindow::remember(const QString& path) {
 // Sets what every view shows. The old analysis may be gigabytes: it is freed in a worker.
 void MainWindow::present(const AnalysisPtr& analysis) {
     AnalysisPtr old = session_->analysis();
-    if (keep_again_.isActive()) keepMeasured();
-    keep_again_.stop();
+    keepNow();
     kept_path_.clear(); // what is forgotten now stays kept
     session_->setAnalysis(analysis);
     if (old && old != analysis)

@@ -209,9 +209,19 @@ bool MainWindow::select(const QString& what) {
 
 void MainWindow::keepResultsIn(const QString& folder) { kept_folder_ = folder; }
 
-void MainWindow::keepMeasured() {
+void MainWindow::keepMeasured() { keepWithin(kMomentMs); }
+
+// A window that writes the same file holds it for milliseconds.
+void MainWindow::keepNow() {
+    constexpr int kLastWaitMs = 2000;
+    if (keep_again_.isActive() || keep_soon_.isActive()) keepWithin(kLastWaitMs);
+    keep_again_.stop();
+    keep_soon_.stop();
+}
+
+void MainWindow::keepWithin(int wait_ms) {
     if (kept_path_.isEmpty()) return;
-    const Kept kept = keepResults(kept_path_, sessionNow(), kept_known_);
+    const Kept kept = keepResults(kept_path_, sessionNow(), kept_known_, wait_ms);
     if (kept == Kept::Yes) return;
     if (kept == Kept::Busy) {
         keep_again_.start();

@@ -57,6 +57,20 @@ TEST(Merge, TheCpuDoesNotReplaceTheGpuOfAnother) {
     EXPECT_EQ(figureOf(merged(gpu, cpu, gpu), "rope"), 2);
 }
 
+TEST(Merge, ABusyGpuDoesNotReplaceAFreeOne) {
+    const auto of = [](bool busy, bool fused, std::int64_t when_s, double figure) {
+        MeasuredResult m = result("rope", when_s, figure);
+        m.result.on_gpu = true;
+        m.result.busy = busy;
+        m.result.directions.emplace_back().has_fused = fused;
+        return holding({m});
+    };
+    const MeasuredFile free = of(false, true, 10, 1), busy = of(true, true, 20, 2), none = of(false, false, 30, 3);
+    EXPECT_EQ(figureOf(merged(free, busy, {}), "rope"), 1); // whoever writes last
+    EXPECT_EQ(figureOf(merged(busy, free, {}), "rope"), 1);
+    EXPECT_EQ(figureOf(merged(busy, none, {}), "rope"), 2); // it was not compared with anything
+}
+
 TEST(Merge, WhatTheWriterTookAwayGoes) {
     const MeasuredFile known = holding({result("rope", 10, 1), result("swiglu", 11, 2)});
     const MeasuredFile out = merged(known, holding({result("rope", 10, 1)}), known);
