@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <link.h>
 #include <memory>
@@ -53,13 +54,13 @@ int collectFolders(dl_phdr_info* info, size_t, void* data) {
 }
 
 /// `found`: its folder, empty where the linker knew it.
-void* openLibrary(std::string& found) {
+void* openLibrary(int driver, std::string& found) {
     std::vector<std::string> folders;
     dl_iterate_phdr(collectFolders, &folders);
     folders.emplace_back(); // the linker's own search, first of all
     std::rotate(folders.begin(), folders.end() - 1, folders.end());
     folders.emplace_back("/usr/local/cuda/lib64");
-    for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"})
+    for (const std::string& name : compilerLibraries(driver))
         for (const std::string& folder : folders)
             if (void* library = dlopen((folder.empty() ? name : folder + "/" + name).c_str(), RTLD_NOW | RTLD_LOCAL)) {
                 found = folder;
@@ -71,9 +72,12 @@ void* openLibrary(std::string& found) {
 Nvrtc load() {
     Nvrtc n;
     std::string folder;
-    void* library = openLibrary(folder);
+    int driver = 0;
+    if (cudaDriverGetVersion(&driver) != cudaSuccess) driver = 0;
+    void* library = openLibrary(driver, folder);
     if (!library) {
-        n.problem = "NVRTC (libnvrtc.so.13 or .12) was not found: it comes with the CUDA toolkit and with PyTorch";
+        n.problem = "NVRTC (" + compilerLibraries(driver).front() +
+                    ") was not found: it comes with the CUDA toolkit and with PyTorch";
         return n;
     }
     auto find = [&](auto& function, const char* name) {

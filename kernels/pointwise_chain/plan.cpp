@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/pointwise_chain/plan.h"
 
+#include "kernels/pointwise_chain/layout.h"
 #include "kernels/pointwise_chain/passes.h"
 
 #include <algorithm>
@@ -12,196 +13,28 @@ namespace {
 
 constexpr int64_t most32 = (int64_t{1} << 31) - (int64_t{1} << 20); // room for the last block's overshoot
 constexpr int64_t maxBlocks = (int64_t{1} << 31) - 1;
-constexpr int maxTensors = FS_CHAIN_MAX_INPUTS + FS_CHAIN_MAX_OUTPUTS;
 constexpr int sharedMemory = 48 * 1024; // what a kernel may declare
-
-/// A dimension of the region and how far it leads in each tensor, inputs first.
-struct Dim {
-    int64_t size = 1;
-    std::array<int64_t, maxTensors> stride{};
-};
 
 int64_t rounded(int64_t v, int64_t to) { return (v + to - 1) / to * to; }
 int64_t quotientUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-class Planner {
+/// The second half of a plan: how wide the accesses are, and the launch.
+class Launch {
 public:
-    Planner(const Program& program, const FsPointwiseChain& call, int multiprocessors)
-        : program_(program), call_(call), multiprocessors_(multiprocessors) {}
+    Launch(const Program& program, const FsLaunchHint& hint, int multiprocessors, Plan& plan)
+        : program_(program), hint_(hint), multiprocessors_(multiprocessors), plan_(plan) {}
 
-    std::variant<Plan, std::string> plan() {
-        auto shapes = shapesOf(program_, call_.inputs);
-        if (auto* problem = std::get_if<std::string>(&shapes)) return *problem;
-        shapes_ = std::get<Shapes>(std::move(shapes));
-        plan_.rounding = call_.rounding;
-        if (std::string problem = checkTensors(); !problem.empty()) return problem;
-        findReductions();
-        layOut();
-        plan_.width = width_;
-        if (!outputsHaveElements()) return std::move(plan_);
+    void choose() {
         chooseWidth();
         chooseIndices();
         if (plan_.kind == Kind::pointwise)
             shapePointwise();
         else
             shapeRows();
-        if (plan_.grid > maxBlocks) return std::string("more elements than one launch covers");
-        return std::move(plan_);
     }
 
 private:
-    const FsChainTensor& tensor(size_t t) const {
-        const size_t inputs = size_t(program_.inputs);
-        return t < inputs ? call_.inputs[t] : call_.outputs[t - inputs];
-    }
-    size_t tensors() const { return size_t(program_.inputs) + program_.outputs.size(); }
-    TensorPlan& planned(size_t t) {
-        const size_t inputs = size_t(program_.inputs);
-        return t < inputs ? plan_.inputs[t] : plan_.outputs[t - inputs];
-    }
-
-    std::string checkTensors() {
-        for (size_t t = 0; t < tensors(); ++t) {
-            const bool output = t >= size_t(program_.inputs);
-            const size_t node = output ? size_t(program_.outputs[t - size_t(program_.inputs)]) : t;
-            const FsChainTensor& given = tensor(t);
-            const bool summed = output && program_.summed[t - size_t(program_.inputs)];
-            const Shape shape =
-                output ? outputShape(program_, shapes_, t - size_t(program_.inputs)) : shapes_.nodes[node];
-            const std::string name = (output ? "output %" : "input %") + std::to_string(node);
-            if (output) {
-                Shape found;
-                found.dims = given.dims;
-                for (int d = 0; d < std::min(int(given.dims), int(FS_CHAIN_MAX_DIMS)); ++d)
-                    found.size[size_t(d)] = given.size[d];
-                if (given.dtype != program_.nodes[node].dtype)
-                    return name + ": expected " + nameOf(program_.nodes[node].dtype) + ", found " + nameOf(given.dtype);
-                if (!(found == shape)) return name + ": expected shape " + textOf(shape) + ", found " + textOf(found);
-            }
-            if (shape.count() > 0 && !given.data) return name + ": expected data, found a null pointer";
-            std::vector<std::pair<int64_t, int64_t>> spans; // stride, size
-            for (int d = 0; d < shape.dims; ++d) {
-                if (given.size[d] <= 1) continue; // the stride of a single one has no meaning and may be anything
-                if (given.stride[d] < 0 || given.stride[d] > (int64_t{1} << 46) / given.size[d])
-                    return name + ": stride " + std::to_string(given.stride[d]) + " cannot be";
-                spans.emplace_back(given.stride[d], given.size[d]);
-            }
-            if (!output || shape.count() == 0) continue;
-            if (summed && shape.last() > 1 && given.stride[0] != 1)
-                return name + ": expected the elements of a sum over rows side by side, found stride " +
-                       std::to_string(given.stride[0]);
-            std::sort(spans.begin(), spans.end());
-            int64_t covered = 1;
-            for (auto [stride, size] : spans) {
-                if (stride < covered) return name + ": its elements overlap";
-                covered = (size - 1) * stride + covered;
-            }
-        }
-        return {};
-    }
-
-    void findReductions() {
-        plan_.trivial.assign(program_.nodes.size(), false);
-        plan_.factor.assign(program_.nodes.size(), 1);
-        const int64_t width = shapes_.region.last();
-        bool rows = false;
-        for (size_t i = 0; i < program_.nodes.size(); ++i) {
-            const Node& node = program_.nodes[i];
-            if (!isReduction(node.op)) continue;
-            const Shape& of = shapes_.nodes[size_t(node.operands[0].node)];
-            plan_.trivial[i] = of.last() == 1;
-            rows = rows || !plan_.trivial[i];
-            // PyTorch's factor, in the type of the sum: outputs over elements.
-            const auto outputs = double(shapes_.nodes[i].count()), elements = double(of.count());
-            plan_.factor[i] =
-                node.dtype == FS_CHAIN_F64 ? outputs / elements : double(float(outputs) / float(elements));
-        }
-        for (size_t i = 0; i < program_.outputs.size(); ++i) {
-            const bool whole = shapes_.nodes[size_t(program_.outputs[i])] == shapes_.region;
-            rows = rows || program_.summed[i] || (width != 1 && !whole);
-            plan_.persistent = plan_.persistent || program_.summed[i];
-        }
-        if (rows) plan_.kind = Kind::rows;
-    }
-
-    /// Merges dimensions that one stride spans in every tensor.
-    void layOut() {
-        std::vector<Dim> dims;
-        const int all = shapes_.region.dims;
-        for (int d = 0; d < all; ++d) {
-            Dim dim;
-            dim.size = shapes_.region.size[size_t(d)];
-            for (size_t t = 0; t < tensors(); ++t) {
-                const FsChainTensor& given = tensor(t);
-                const int at = d - (all - given.dims);
-                if (at >= 0 && given.size[at] != 1) dim.stride[t] = given.stride[at];
-            }
-            dims.push_back(dim);
-        }
-        Dim last;
-        const bool rows = plan_.kind != Kind::pointwise;
-        if (rows) {
-            last = dims.back();
-            dims.pop_back();
-        }
-        std::erase_if(dims, [](const Dim& d) { return d.size == 1; });
-        // The order of the first output, so that a permuted whole is walked along its memory.
-        if (!rows)
-            std::stable_sort(dims.begin(), dims.end(), [&](const Dim& a, const Dim& b) {
-                return a.stride[size_t(program_.inputs)] > b.stride[size_t(program_.inputs)];
-            });
-        std::vector<Dim> merged;
-        for (const Dim& dim : dims) {
-            bool fits = !merged.empty();
-            for (size_t t = 0; fits && t < tensors(); ++t) fits = merged.back().stride[t] == dim.stride[t] * dim.size;
-            if (!fits) {
-                merged.push_back(dim);
-                continue;
-            }
-            merged.back().size *= dim.size;
-            merged.back().stride = dim.stride;
-        }
-        if (!rows && !merged.empty()) {
-            last = merged.back();
-            merged.pop_back();
-        }
-        width_ = last.size;
-        plan_.outerDims = int(merged.size());
-        plan_.inputs.resize(size_t(program_.inputs));
-        plan_.outputs.resize(program_.outputs.size());
-        for (size_t d = 0; d < merged.size(); ++d) {
-            plan_.outerSize[d] = merged[d].size;
-            plan_.rows *= merged[d].size;
-        }
-        for (size_t t = 0; t < tensors(); ++t) {
-            TensorPlan& p = planned(t);
-            p.data = tensor(t).data;
-            p.dtype = tensor(t).dtype;
-            p.inner = last.stride[t];
-            p.access = p.inner == 1 ? Access::vector : p.inner == 0 ? Access::same : Access::strided;
-            if (t >= size_t(program_.inputs)) {
-                const size_t node = size_t(program_.outputs[t - size_t(program_.inputs)]);
-                p.summed = program_.summed[t - size_t(program_.inputs)];
-                p.perRow = rows && width_ != 1 && shapes_.nodes[node].last() == 1;
-                if (p.access == Access::same && !p.perRow) p.access = Access::vector; // a width of 0 or 1
-            } else if (width_ == 0 && shapes_.nodes[t].last() == 0) {
-                p.access = Access::vector;
-            }
-            for (size_t d = 0; d < merged.size(); ++d) {
-                p.outer[d] = merged[d].stride[t];
-                p.shared = p.shared || p.outer[d] == 0;
-            }
-            if (p.access == Access::same) p.shared = true;
-            p.everyRow = rows && t < size_t(program_.inputs) && p.access != Access::same &&
-                         std::all_of(p.outer.begin(), p.outer.end(), [](int64_t stride) { return stride == 0; });
-        }
-    }
-
-    bool outputsHaveElements() const {
-        for (size_t i = 0; i < program_.outputs.size(); ++i)
-            if (shapes_.nodes[size_t(program_.outputs[i])].count() > 0) return true;
-        return false;
-    }
+    size_t tensors() const { return plan_.inputs.size() + plan_.outputs.size(); }
 
     bool oneRun() const { return plan_.kind == Kind::pointwise && plan_.outerDims == 0; }
 
@@ -209,23 +42,23 @@ private:
         int smallest = 16;
         bool strided = false;
         for (size_t t = 0; t < tensors(); ++t) {
-            const TensorPlan& p = planned(t);
+            const TensorPlan& p = plan_.tensor(t);
             if (p.summed) continue;
             strided = strided || p.access == Access::strided;
             // Masks need not fill 16 bytes: their neighbours would need registers for it.
             if (p.access == Access::vector) smallest = std::min(smallest, std::max(2, sizeOf(p.dtype)));
         }
-        plan_.n = strided || call_.hint.variant < 0 ? 1 : 16 / smallest;
+        plan_.n = strided || hint_.variant < 0 ? 1 : 16 / smallest;
         while (plan_.n > 1 && !suits(plan_.n)) plan_.n /= 2;
-        plan_.tail = oneRun() ? width_ % plan_.n : 0;
-        plan_.packsOfRow = width_ / plan_.n;
+        plan_.tail = oneRun() ? plan_.width % plan_.n : 0;
+        plan_.packsOfRow = plan_.width / plan_.n;
         plan_.packs = plan_.kind == Kind::pointwise ? plan_.packsOfRow * plan_.rows : plan_.packsOfRow;
     }
 
     bool suits(int n) {
-        if (!oneRun() && width_ % n != 0) return false;
+        if (!oneRun() && plan_.width % n != 0) return false;
         for (size_t t = 0; t < tensors(); ++t) {
-            const TensorPlan& p = planned(t);
+            const TensorPlan& p = plan_.tensor(t);
             if (p.access != Access::vector || p.summed) continue;
             const auto alignment = uint64_t(std::min(16, n * sizeOf(p.dtype)));
             if (reinterpret_cast<uintptr_t>(p.data) % alignment != 0) return false;
@@ -237,12 +70,12 @@ private:
 
     void chooseIndices() {
         // The blocks of a grid that stays step beyond the last row by as many rows as all of them take.
-        plan_.wide =
-            plan_.rows > (plan_.kind == Kind::rows ? most32 / 2 : most32) || plan_.packs > most32 || width_ > most32;
+        plan_.wide = plan_.rows > (plan_.kind == Kind::rows ? most32 / 2 : most32) || plan_.packs > most32 ||
+                     plan_.width > most32;
         for (size_t t = 0; t < tensors(); ++t) {
-            const TensorPlan& p = planned(t);
+            const TensorPlan& p = plan_.tensor(t);
             if (p.summed) continue;
-            double furthest = double(std::max(width_, int64_t{1}) - 1) * double(p.inner);
+            double furthest = double(std::max(plan_.width, int64_t{1}) - 1) * double(p.inner);
             for (int d = 0; d < plan_.outerDims; ++d)
                 furthest += double(plan_.outerSize[size_t(d)] - 1) * double(p.outer[size_t(d)]);
             plan_.wide = plan_.wide || furthest > double(most32);
@@ -274,7 +107,7 @@ private:
 
     /// Whole warps, as the hint asks; `otherwise` without a hint.
     int hintedThreads(int otherwise) const {
-        const int wanted = call_.hint.threads;
+        const int wanted = hint_.threads;
         return wanted > 0 ? int(rounded(std::min(wanted, 1024), 32)) : otherwise;
     }
 
@@ -283,7 +116,7 @@ private:
         // Where the packs do not fill the device twice, more threads serve better than more packs a thread.
         const bool few = plan_.packs < int64_t(multiprocessors_) * 2048 * 2;
         plan_.inFlight = few ? 1 : plan_.n == 1 ? 4 : std::max(1, 4 / pieces());
-        if (call_.hint.variant > 0) plan_.inFlight = std::min(call_.hint.variant, 8);
+        if (hint_.variant > 0) plan_.inFlight = std::min(hint_.variant, 8);
         const int64_t tile = int64_t(plan_.threads) * plan_.inFlight;
         plan_.grid = std::max<int64_t>(1, quotientUp(plan_.packs, tile));
     }
@@ -291,7 +124,7 @@ private:
     void shapeRows() {
         const int64_t packs = plan_.packs;
         const bool few = plan_.rows < 2 * multiprocessors_;
-        const int hinted = call_.hint.variant > 0 ? std::min(call_.hint.variant, 8) : 0;
+        const int hinted = hint_.variant > 0 ? std::min(hint_.variant, 8) : 0;
         if (packs >= 1 && packs <= 32) {
             plan_.inFlight = packs == 1 ? 1 : 2;
             plan_.lanes = int(std::bit_ceil(unsigned(quotientUp(packs, plan_.inFlight))));
@@ -328,12 +161,12 @@ private:
     /// A grid whose blocks go from row to row, as many as fit on the device. Few rows: half as many blocks as rows,
     /// since each leaves a part of the sums; but all multiprocessors.
     void stay() {
-        plan_.persistent = plan_.persistent || call_.hint.blocks_per_sm > 0;
+        plan_.persistent = plan_.persistent || hint_.blocks_per_sm > 0;
         if (!plan_.persistent) return;
         // What the compiler needs beyond the least: short of it, it spills.
         const int registers = plan_.kind == Kind::looped ? 64 : registersOf(plan_.inFlight) + 24;
         const int fitting = int(std::lround(65536. / (registers * plan_.bound)));
-        const int wanted = call_.hint.blocks_per_sm > 0 ? call_.hint.blocks_per_sm : fitting;
+        const int wanted = hint_.blocks_per_sm > 0 ? hint_.blocks_per_sm : fitting;
         plan_.perMultiprocessor = std::clamp(wanted, 1, 2048 / plan_.bound);
         stage();
         const bool sums = std::find(program_.summed.begin(), program_.summed.end(), true) != program_.summed.end();
@@ -392,36 +225,9 @@ private:
     }
 
     const Program& program_;
-    const FsPointwiseChain& call_;
+    const FsLaunchHint& hint_;
     int multiprocessors_;
-    Shapes shapes_;
-    Plan plan_;
-    int64_t width_ = 1;
-};
-
-/// floor(n / divisor) for n < 2^31 as a product: (high(n * magic) + n) >> shift.
-uint64_t magicOf(uint32_t divisor, uint32_t& shift) {
-    for (shift = 0; (uint64_t{1} << shift) < divisor; ++shift) {
-    }
-    return ((uint64_t{1} << 32) * ((uint64_t{1} << shift) - divisor)) / divisor + 1;
-}
-
-struct Filler {
-    const Plan& plan;
-    std::vector<uint64_t> words;
-
-    void pointer(const char*, int, Dtype, bool, void* value) { words.push_back(reinterpret_cast<uintptr_t>(value)); }
-    void number(const char*, int, int, int64_t value) { words.push_back(uint64_t(value)); }
-    void divider(const char*, int, int64_t divisor) {
-        uint32_t shift = 0;
-        const uint64_t magic = plan.wide ? 0 : magicOf(uint32_t(divisor), shift);
-        words.push_back(plan.wide ? uint64_t(divisor) : uint64_t(uint32_t(divisor)) | magic << 32);
-        words.push_back(shift);
-    }
-    void factor(int, Dtype dtype, double value) {
-        words.push_back(dtype == FS_CHAIN_F64 ? std::bit_cast<uint64_t>(value)
-                                              : uint64_t(std::bit_cast<uint32_t>(float(value))));
-    }
+    Plan& plan_;
 };
 
 std::string keyOf(const Plan& p) {
@@ -435,40 +241,26 @@ std::string keyOf(const Plan& p) {
     return key;
 }
 
-size_t sumsOf(const Plan& plan, const TensorPlan& t) {
-    constexpr size_t alignment = 256;
-    const size_t bytes = size_t(plan.grid) * size_t(plan.width) * size_t(sizeOf(sumType(t.dtype)));
-    return (bytes + alignment - 1) / alignment * alignment;
+bool outputsHaveElements(const Program& program, const Shapes& shapes) {
+    return std::any_of(program.outputs.begin(), program.outputs.end(),
+                       [&](auto node) { return shapes.nodes[size_t(node)].count() > 0; });
 }
 
 } // namespace
 
-size_t workspaceOf(const Plan& plan) {
-    size_t bytes = 0;
-    for (const TensorPlan& t : plan.outputs)
-        if (t.summed) bytes += sumsOf(plan, t);
-    return bytes;
-}
-
-void placeSums(Plan& plan, void* workspace) {
-    char* at = static_cast<char*>(workspace);
-    for (TensorPlan& t : plan.outputs) {
-        if (!t.summed) continue;
-        t.partial = at;
-        at += sumsOf(plan, t);
-    }
-}
-
 std::variant<Plan, std::string> planOf(const Program& program, const FsPointwiseChain& call, int multiprocessors) {
-    auto made = Planner(program, call, multiprocessors).plan();
-    if (auto* plan = std::get_if<Plan>(&made)) plan->key = keyOf(*plan);
-    return made;
-}
-
-std::vector<uint64_t> argumentsOf(const Program& program, const Plan& plan) {
-    Filler filler{plan, {}};
-    visitArguments(program, plan, filler);
-    return std::move(filler.words);
+    auto shapes = shapesOf(program, call.inputs);
+    if (auto* problem = std::get_if<std::string>(&shapes)) return std::move(*problem);
+    const Shapes& known = std::get<Shapes>(shapes);
+    Plan plan;
+    plan.rounding = call.rounding;
+    if (std::string problem = layOut(program, call, known, plan); !problem.empty()) return problem;
+    if (outputsHaveElements(program, known)) {
+        Launch(program, call.hint, multiprocessors, plan).choose();
+        if (plan.grid > maxBlocks) return std::string("more elements than one launch covers");
+    }
+    plan.key = keyOf(plan);
+    return plan;
 }
 
 } // namespace fusescope::kernels::chain

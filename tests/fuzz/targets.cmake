@@ -17,8 +17,9 @@ if(TARGET fusescope_core_ipc)
 endif()
 if(TARGET fusescope_core_base)
     # What pointwise_chain does before it needs CUDA.
-    set(chain_sources gradient.cpp kernel_text.cpp node_writer.cpp passes.cpp plan.cpp prelude.cpp program.cpp program_text.cpp source.cpp source_pointwise.cpp source_rows.cpp
-    source_sums.cpp)
+    set(chain_sources gradient.cpp kernel_text.cpp layout.cpp node_writer.cpp passes.cpp plan.cpp
+        plan_arguments.cpp prelude.cpp program.cpp program_text.cpp source.cpp source_pointwise.cpp
+        source_rows.cpp source_sums.cpp)
     list(TRANSFORM chain_sources PREPEND "${PROJECT_SOURCE_DIR}/kernels/pointwise_chain/")
     fusescope_fuzz_target(chain PARTS base SOURCES chain_fuzz.cpp ${chain_sources})
 endif()
