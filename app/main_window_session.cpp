@@ -33,7 +33,7 @@ struct Opened { // what a worker found
     QString no_device; // not "": why its GPU is not used
 };
 
-Opened readSession(const QString& path) {
+Opened readSession(const QString& path, const Progress& end) {
     Opened out;
     Result<SessionFile> session = readSessionFile(path);
     if (!session) {
@@ -54,7 +54,7 @@ Opened readSession(const QString& path) {
             continue;
         }
         out.paths << found;
-        if (sha256Of(found) != input.sha256) out.changed << found;
+        if (sha256Of(found, end) != input.sha256) out.changed << found;
     }
     return out;
 }
@@ -95,7 +95,8 @@ SessionFile MainWindow::sessionNow() const {
             session.dock_sizes[d->objectName()] = isBeside(dockWidgetArea(d)) ? d->width() : d->height();
     session.measured = session_->measured();
     for (const ChosenPtr& region : session_->regions()) session.regions.push_back(*region);
-    for (ChosenRegion& region : fuse_->awaited()) session.regions.push_back(std::move(region));
+    for (ChosenRegion& region : fuse_->awaited()) // of another step those that are here still, too
+        if (region.id.empty() || session_->workRowOf(region.id) < 0) session.regions.push_back(std::move(region));
     if (const Pick pick = session_->selection().pick; pick.kind == PickKind::Region)
         for (const ChosenPtr& region : session_->regions())
             if (numberOf(region->id) == pick.id) session.selection = QLatin1String("region:") + text(region->id);
@@ -113,17 +114,19 @@ void MainWindow::saveSession(const QString& path) {
         return;
     }
     statusBar()->showMessage(tr("Writing %1").arg(path));
-    // Hashing reads the inputs whole. The thread is joined in the destructor, so 'this' outlives it.
-    w_->writers.emplace_back([this, path, session]() mutable {
+    // Hashing reads the inputs whole.
+    w_->files.start([this, path, session](const Progress& end) mutable -> LooseThreads::Tell {
         QString why;
         try {
-            for (SessionInput& input : session.inputs) input.sha256 = sha256Of(input.path);
-            why = writeWhole(path, sessionJson(session));
+            for (SessionInput& input : session.inputs) input.sha256 = sha256Of(input.path, end);
+            if (const Result<QByteArray> json = sessionJson(session))
+                why = writeWhole(path, *json, end);
+            else
+                why = tr("more than a session holds: %1").arg(text(json.error().message()));
         } catch (const std::bad_alloc&) { // would end the program, out of a thread
             why = tr("out of memory");
         }
-        QMetaObject::invokeMethod(
-            this, [this, path, why] { tellWritten(path, why); }, Qt::QueuedConnection);
+        return [this, path, why] { tellWritten(path, why); };
     });
 }
 
@@ -132,53 +135,50 @@ void MainWindow::openSession(const QString& path) {
     statusBar()->showMessage(tr("Opening %1").arg(path));
     reading_session_ = true;
     pending_session_.reset();
-    w_->writers.emplace_back([this, path, opening = ++openings_] {
+    w_->files.start([this, path, opening = ++openings_](const Progress& end) -> LooseThreads::Tell {
         auto opened = std::make_shared<Opened>();
         try {
-            *opened = readSession(path);
+            *opened = readSession(path, end);
         } catch (const std::bad_alloc&) { // would end the program, out of a thread
             *opened = {};
             opened->problem = tr("%1: expected a session that fits into memory, found too little of it").arg(path);
         }
-        QMetaObject::invokeMethod(
-            this,
-            [this, path, opened, opening] {
-                if (opening != openings_) return;
-                statusBar()->clearMessage();
-                reading_session_ = false;
-                if (!opened->problem.isEmpty()) {
-                    banner_->show(Banner::Tone::Error, opened->problem);
-                    return;
-                }
-                for (const QString& file : opened->missing)
-                    banner_->show(Banner::Tone::Error,
-                                  tr("%1: expected an input of the session there or beside it, found none").arg(file));
-                if (opened->paths.isEmpty()) return;
-                if (!opened->no_device.isEmpty())
-                    banner_->show(Banner::Tone::Note,
-                                  tr("%1. The session is shown for the GPU of the trace.").arg(opened->no_device));
-                for (const QString& file : opened->changed)
-                    banner_->show(Banner::Tone::Note,
-                                  tr("%1 is not the file that the session was saved with: what was measured then is "
-                                     "left out")
-                                      .arg(file));
-                if (!opened->changed.isEmpty()) { // times are others there, too
-                    opened->session.measured = {};
-                    opened->session.marked = {};
-                }
-                pending_session_ = std::make_unique<SessionFile>(std::move(opened->session));
-                // The list of GPUs is filled with the analysis: it keeps the one that is chosen.
-                const QString device = pending_session_->device;
-                if (w_->device->findData(device) < 0) w_->device->addItem(device, device);
-                w_->device->setCurrentIndex(w_->device->findData(device));
-                std::vector<std::string> names;
-                for (const QString& file : opened->paths) names.push_back(QFile::encodeName(file).toStdString());
-                opening_ = opened->paths + QStringList{path};
-                AnalyzeOptions options{device.toStdString(), pending_session_->step.toStdString()};
-                options.step_may_lack = true; // a trace may be gone, or recorded anew
-                loader_->start(std::move(names), std::move(options), nullptr);
-            },
-            Qt::QueuedConnection);
+        return [this, path, opened, opening] {
+            if (opening != openings_) return;
+            statusBar()->clearMessage();
+            reading_session_ = false;
+            if (!opened->problem.isEmpty()) {
+                banner_->show(Banner::Tone::Error, opened->problem);
+                return;
+            }
+            for (const QString& file : opened->missing)
+                banner_->show(Banner::Tone::Error,
+                              tr("%1: expected an input of the session there or beside it, found none").arg(file));
+            if (opened->paths.isEmpty()) return;
+            if (!opened->no_device.isEmpty())
+                banner_->show(Banner::Tone::Note,
+                              tr("%1. The session is shown for the GPU of the trace.").arg(opened->no_device));
+            for (const QString& file : opened->changed)
+                banner_->show(Banner::Tone::Note,
+                              tr("%1 is not the file that the session was saved with: what was measured then is "
+                                 "left out")
+                                  .arg(file));
+            if (!opened->changed.isEmpty()) { // times are others there, too
+                opened->session.measured = {};
+                opened->session.marked = {};
+            }
+            pending_session_ = std::make_unique<SessionFile>(std::move(opened->session));
+            // The list of GPUs is filled with the analysis: it keeps the one that is chosen.
+            const QString device = pending_session_->device;
+            if (w_->device->findData(device) < 0) w_->device->addItem(device, device);
+            w_->device->setCurrentIndex(w_->device->findData(device));
+            std::vector<std::string> names;
+            for (const QString& file : opened->paths) names.push_back(QFile::encodeName(file).toStdString());
+            opening_ = opened->paths + QStringList{path};
+            AnalyzeOptions options{device.toStdString(), pending_session_->step.toStdString()};
+            options.step_may_lack = true; // a trace may be gone, or recorded anew
+            loader_->start(std::move(names), std::move(options), nullptr);
+        };
     });
 }
 
@@ -238,12 +238,27 @@ bool MainWindow::select(const QString& what) {
 
 void MainWindow::keepResultsIn(const QString& folder) { kept_folder_ = folder; }
 
-void MainWindow::keepMeasured() {
+void MainWindow::keepMeasured() { keepWithin(kMomentMs); }
+
+// A window that writes the same file holds it for milliseconds.
+void MainWindow::keepNow() {
+    constexpr int kLastWaitMs = 2000;
+    if (keep_again_.isActive() || keep_soon_.isActive()) keepWithin(kLastWaitMs);
+    keep_again_.stop();
+    keep_soon_.stop();
+}
+
+void MainWindow::keepWithin(int wait_ms) {
     if (kept_path_.isEmpty()) return;
-    const Kept kept = keepResults(kept_path_, sessionNow(), kept_known_);
+    const Kept kept = keepResults(kept_path_, sessionNow(), kept_known_, wait_ms);
     if (kept == Kept::Yes) return;
     if (kept == Kept::Busy) {
         keep_again_.start();
+        return;
+    }
+    if (kept == Kept::TooMuch) { // of it something may be removed
+        banner_->show(Banner::Tone::Error,
+                      tr("What was measured last is more than one file holds: it lasts as long as this window."));
         return;
     }
     banner_->show(Banner::Tone::Error,

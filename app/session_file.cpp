@@ -18,7 +18,8 @@ namespace fusescope {
 namespace {
 
 constexpr auto kSchema = "fusescope.session/1";
-constexpr qsizetype kMostBytes = qsizetype{64} << 20, kMostInputs = 64;
+constexpr qsizetype kMostInputs = 64;
+constexpr std::size_t kPiece = std::size_t{1} << 20; // of a file, between two looks at the wish to end
 
 QString name(const char* key) { return QLatin1String(key); }
 
@@ -30,7 +31,7 @@ template <class Write> QJsonArray arrayOf(Write&& write) {
 
 } // namespace
 
-QByteArray sessionJson(const SessionFile& session) {
+Result<QByteArray> sessionJson(const SessionFile& session) {
     QJsonObject root;
     root[name("schema")] = name(kSchema);
     QJsonArray inputs;
@@ -51,14 +52,17 @@ QByteArray sessionJson(const SessionFile& session) {
     }
     root[name("measured")] = arrayOf([&](JsonWriter& json) { writeMeasured(json, session.measured); });
     root[name("regions")] = arrayOf([&](JsonWriter& json) { writeChosenRegions(json, session.regions); });
-    return QJsonDocument(root).toJson();
+    QByteArray json = QJsonDocument(root).toJson();
+    if (const Result<SessionFile> again = sessionFromJson(json, QStringLiteral("what is to be saved")); !again)
+        return again.error();
+    return json;
 }
 
 Result<SessionFile> sessionFromJson(const QByteArray& json, const QString& where) {
     const auto wrong = [&](const char* found) {
         return Error{ErrorCode::WrongFormat, "a FuseScope session", found, where.toStdString()};
     };
-    if (json.size() > kMostBytes) return wrong("a file of more than 64 MB");
+    if (static_cast<std::size_t>(json.size()) > kMostFileBytes) return wrong("a file of more than 64 MB");
     QJsonParseError problem;
     const QJsonDocument document = QJsonDocument::fromJson(json, &problem);
     if (!document.isObject()) return wrong("no JSON object");
@@ -98,18 +102,25 @@ Result<SessionFile> readSessionFile(const QString& path) {
     constexpr auto kExpected = "a FuseScope session";
     const Result<InputFile> file = InputFile::open(QFile::encodeName(path).toStdString(), kExpected);
     if (!file) return file.error();
-    if (file->size() > kMostBytes)
+    if (file->size() > kMostFileBytes)
         return Error{ErrorCode::WrongFormat, kExpected, "a file of more than 64 MB", path.toStdString()};
     QByteArray json(static_cast<qsizetype>(file->size()), '\0');
     json.truncate(static_cast<qsizetype>(file->readAt(0, {json.data(), static_cast<std::size_t>(json.size())})));
     return sessionFromJson(json, path);
 }
 
-QByteArray sha256Of(const QString& path) {
-    QFile file(path);
+QByteArray sha256Of(const QString& path, const Progress& end) {
+    const Result<InputFile> file = InputFile::open(QFile::encodeName(path).toStdString(), "an input of a session");
+    if (!file) return {};
     QCryptographicHash hash(QCryptographicHash::Sha256);
-    if (!file.open(QIODevice::ReadOnly) || !hash.addData(&file)) return {};
-    return hash.result().toHex();
+    std::vector<char> piece(kPiece);
+    for (std::uint64_t at = 0; !end.cancelled();) {
+        const std::size_t got = file->readAt(at, piece);
+        hash.addData(QByteArrayView(piece.data(), static_cast<qsizetype>(got)));
+        at += got;
+        if (got < piece.size()) return hash.result().toHex();
+    }
+    return {};
 }
 
 // Not QFileInfo's ==: it takes any two files that do not exist for the same.

@@ -4,6 +4,7 @@
 
 #include "core/analysis/analysis.h"
 #include "core/analysis/selection.h"
+#include "core/base/progress.h"
 #include "core/base/result.h"
 #include "core/measured/measured.h"
 #include "core/region/chosen.h"
@@ -36,12 +37,14 @@ struct SessionFile {
     std::vector<ChosenRegion> regions; // of each what it is made again from: module, nodes, fusions, note
 };
 
-[[nodiscard]] QByteArray sessionJson(const SessionFile& session);
+// Errors: what sessionFromJson() would not read again, because it is too much.
+[[nodiscard]] Result<QByteArray> sessionJson(const SessionFile& session);
 [[nodiscard]] Result<SessionFile> sessionFromJson(const QByteArray& json, const QString& where);
 // Pipes, folders and what is too long for a session are errors, too.
 [[nodiscard]] Result<SessionFile> readSessionFile(const QString& path);
-// Of a file's content, hex; empty: it cannot be read. Reads all of it: not for the GUI thread.
-[[nodiscard]] QByteArray sha256Of(const QString& path);
+// Of a file's content, hex; empty: it cannot be read, or `end` was cancelled first. Reads all of it: not for the GUI
+// thread.
+[[nodiscard]] QByteArray sha256Of(const QString& path, const Progress& end = {});
 // Whether both name one file; also of files that are gone, whose names say it then.
 [[nodiscard]] bool sameFile(const QString& one, const QString& other);
 // Where an input is now: at its path, else beside the session's file. "" when at neither.

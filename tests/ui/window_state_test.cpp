@@ -72,7 +72,7 @@ private Q_SLOTS:
         const QString path = folder.filePath(QStringLiteral("s.fusescope"));
         QFile file(path);
         QVERIFY(file.open(QIODevice::WriteOnly));
-        file.write(sessionJson(session));
+        file.write(*sessionJson(session));
         file.close();
         window_->openSession(path);
         QVERIFY(settled());
@@ -97,7 +97,7 @@ private Q_SLOTS:
         session.step = QStringLiteral("4");
         QFile file(path);
         QVERIFY(file.open(QIODevice::WriteOnly));
-        file.write(sessionJson(session));
+        file.write(*sessionJson(session));
         file.close();
         MainWindow window(false);
         window.openSession(path);
