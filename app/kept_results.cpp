@@ -19,7 +19,7 @@
 namespace fusescope {
 namespace {
 constexpr int kMostFiles = 50;
-constexpr int kLockMs = 30, kStaleMs = 10'000; // a window holds it for a few milliseconds
+constexpr int kStaleMs = 10'000; // a window holds it for a few milliseconds
 
 void removeOldest(const QDir& folder) {
     const QFileInfoList files =
@@ -57,14 +57,14 @@ QString keptResultsPath(const QString& folder, const std::vector<std::string>& f
            QStringLiteral(".fusescope");
 }
 
-Kept keepResults(const QString& path, const SessionFile& session, MeasuredFile& known) {
+Kept keepResults(const QString& path, const SessionFile& session, MeasuredFile& known, int wait_ms) {
     const QDir folder = QFileInfo(path).dir();
     if (session.measured.empty() && !QFile::exists(path)) return Kept::Yes;
     if (!folder.mkpath(QStringLiteral("."))) return Kept::No;
     const QString lock_path = path + QStringLiteral(".lock");
     QLockFile lock(lock_path);
     lock.setStaleLockTime(kStaleMs);
-    if (!lock.tryLock(kLockMs)) {
+    if (!lock.tryLock(wait_ms)) {
         // A stale one that is there still cannot be removed: it is no other window, and waiting does not help.
         const QDateTime since = QFileInfo(lock_path).lastModified();
         const bool stale = since.isValid() && since.msecsTo(QDateTime::currentDateTime()) > kStaleMs;
@@ -77,8 +77,13 @@ Kept keepResults(const QString& path, const SessionFile& session, MeasuredFile& 
     MeasuredFile both = merged(std::move(there), own, known);
     all.measured = std::move(both.set);
     all.regions = std::move(both.regions);
-    if (all.measured.empty() ? QFile::exists(path) && !QFile::remove(path) : !writeInOneStep(path, sessionJson(all)))
-        return Kept::No;
+    if (all.measured.empty()) {
+        if (QFile::exists(path) && !QFile::remove(path)) return Kept::No;
+    } else {
+        const Result<QByteArray> json = sessionJson(all);
+        if (!json) return Kept::TooMuch;
+        if (!writeInOneStep(path, *json)) return Kept::No;
+    }
     known = std::move(own);
     removeOldest(folder);
     return Kept::Yes;

@@ -4,6 +4,7 @@
 // not for long.
 #pragma once
 
+#include "app/loose_threads.h"
 #include "core/analysis/analysis.h"
 
 #include <QObject>
@@ -31,8 +32,6 @@ public:
     void start(std::vector<std::string> paths, AnalyzeOptions options, AnalysisPtr keep);
     void cancel();
     [[nodiscard]] bool running() const { return job_ != nullptr; }
-    // Whether some run outlived its loader and still runs: then the program has to end without its destructors.
-    [[nodiscard]] static bool someStillRun();
 
 Q_SIGNALS:
     void started();
@@ -43,13 +42,12 @@ Q_SIGNALS:
 
 private:
     struct Job;
-    struct Runs;
     void done(const std::shared_ptr<Job>& job);
 
     Analyse analyse_;
-    std::shared_ptr<Job> job_;   // the current one
-    std::shared_ptr<Runs> runs_; // of all threads that have not ended; they share it
+    std::shared_ptr<Job> job_; // the current one
     QTimer poll_;
+    LooseThreads threads_;
 };
 
 } // namespace fusescope

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/banner.h"
 #include "app/icons.h"
-#include "app/loader.h"
+#include "app/loose_threads.h"
 #include "app/main_window.h"
 #include "app/screenshot.h"
 
@@ -142,7 +142,7 @@ int main(int argc, char** argv) {
         status = QApplication::exec();
     }
     opened.reset();
-    if (Loader::someStillRun()) { // they would use what the program's end takes apart
+    if (LooseThreads::someStillRun()) { // they would use what the program's end takes apart
         std::fflush(nullptr);
         std::_Exit(status);
     }

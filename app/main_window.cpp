@@ -27,9 +27,12 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <chrono>
 
 namespace fusescope {
 namespace {
+
+constexpr std::chrono::milliseconds kWriteMs{1000};
 
 QDockWidget* dock(QMainWindow* window, const QString& title, const char* name, QWidget* content,
                   Qt::DockWidgetArea area) {
@@ -44,7 +47,7 @@ QDockWidget* dock(QMainWindow* window, const QString& title, const char* name, Q
 
 MainWindow::MainWindow(bool remember, QWidget* parent)
     : QMainWindow(parent), remember_(remember), session_(new Session(this)), loader_(new Loader(this)),
-      runner_(new RunnerChild(this)), fuse_(new FuseQueue(session_, this)), w_(std::make_unique<Widgets>()) {
+      runner_(new RunnerChild(this)), fuse_(new FuseQueue(session_, this)), w_(std::make_unique<Widgets>(this)) {
     setWindowTitle(tr("FuseScope"));
     setAcceptDrops(true);
     setDockNestingEnabled(true);
@@ -102,9 +105,8 @@ MainWindow::MainWindow(bool remember, QWidget* parent)
     });
 }
 
-MainWindow::~MainWindow() {
-    for (std::thread& writer : w_->writers) writer.join();
-}
+// What was to be written just before is written still, unless that takes long.
+MainWindow::~MainWindow() { w_->files.waitFor(kWriteMs); }
 
 void MainWindow::buildViews() {
     auto* centre = new QWidget(this);
@@ -267,7 +269,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
         settings::setWindow(saveGeometry(), saveState());
         settings::setPanels(model_->columns(), findings_->detailShare());
     }
-    if (keep_again_.isActive()) keepMeasured();
+    keepNow();
     event->accept();
 }
 

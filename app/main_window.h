@@ -111,8 +111,11 @@ private:
     void chooseSaveSession();
     void chooseOpenSession();
     [[nodiscard]] SessionFile sessionNow() const; // of what is shown
+    void restoreLayout(const SessionFile& session);
     void restoreSession();
     void keepMeasured();
+    void keepNow(); // what waits to be kept: there is no later
+    void keepWithin(int wait_ms);
     void showKept();
     void exportReport(Export kind);
     void exportTo(Export kind, const QString& path);

@@ -58,7 +58,7 @@ void fillDevices(QComboBox& box, const Analysis& analysis, const QString& chosen
     const bool calibrated = chosen.isEmpty() && analysis.device.source == DeviceSource::Calibrated;
     box.addItem(calibrated   ? MainWindow::tr("%1 (calibrated)").arg(text(analysis.device.name))
                 : from_trace ? MainWindow::tr("%1 (from the trace)").arg(text(analysis.trace->devices.front().name))
-                             : MainWindow::tr("GPU not named: assumed"),
+                             : MainWindow::tr("%1 (assumed)").arg(text(analysis.device.name)),
                 QString());
     if (calibrated)
         box.setItemData(0, plainTip(MainWindow::tr("Measured: %1").arg(text(analysis.device.origin))), Qt::ToolTipRole);
@@ -208,11 +208,12 @@ void MainWindow::updateHeadline() {
     const MeasuredPlan& measured = session_->measuredPlan();
     const QString with_results = measuredPlanText(*a, measured);
     const bool unseen = nothingSeen(measured.plan) && measured.regions == 0; // the step's time stays as it is
-    w_->headline->setText(with_results.isEmpty() || unseen
-                              ? text(stepHeadline(*a))
-                              : tr("step %1 → %2 measured")
-                                    .arg(text(formatDuration(a->plan.step_ns)),
-                                         text(formatDuration(measured.predicted_step_ns.expected))));
+    w_->headline->setText(
+        with_results.isEmpty() || unseen
+            ? text(stepHeadline(*a))
+            : (measured.predicted_instances > 0 ? tr("step %1 → %2 measured in part") : tr("step %1 → %2 measured"))
+                  .arg(text(formatDuration(a->plan.step_ns)),
+                       text(formatDuration(measured.predicted_step_ns.expected))));
     if (measured.any() && !unseen && measured.measured < measured.parts)
         w_->headline->setText(tr("step %1 → %2, %3 of %4 measured")
                                   .arg(text(formatDuration(a->plan.step_ns)),
@@ -220,15 +221,15 @@ void MainWindow::updateHeadline() {
                                        QString::number(measured.measured + measured.regions),
                                        QString::number(measured.parts + measured.regions)));
     const Plan& plan = a->plan;
-    QStringList names;
-    for (const std::string& id : plan.findings) names << text(id);
+    const QString names = text(titlesOf(*a, plan.findings));
     QString prediction;
     if (!names.isEmpty() && !nothingSeen(plan))
         prediction = tr("Predicted with the plan (%1): %2 to %3. A prediction, not a measurement.")
-                         .arg(names.join(QStringLiteral(", ")), text(formatDuration(plan.predicted_step_ns.low)),
+                         .arg(names, text(formatDuration(plan.predicted_step_ns.low)),
                               text(formatDuration(plan.predicted_step_ns.high)));
-    w_->headline->setToolTip(lines({with_results, stillPredictedText(measured), planChangeText(measured), prediction,
-                                    text(unseenNote(plan)), text(severalGpusNote(*a)), text(otherDeviceNote(*a))}));
+    w_->headline->setToolTip(
+        lines({with_results, stillPredictedText(measured), planChangeText(*a, measured), prediction,
+               text(unseenNote(plan)), text(severalGpusNote(*a)), text(otherDeviceNote(*a))}));
 }
 
 void MainWindow::updateStatus() {
@@ -257,7 +258,7 @@ void MainWindow::updateStatus() {
     w_->problems->show();
     if (a->trace) {
         const double share = a->link.kernel_ns > 0 ? a->link.op_ns / a->link.kernel_ns : 0;
-        parts << tr("link %1").arg(text(formatPercent(share)));
+        parts << tr("linked %1").arg(text(formatPercent(share)));
         tips << tr("%1 of the kernel time is linked to an operator").arg(text(formatPercent(share)));
         for (const Unlinked& u : a->link.unlinked)
             tips << tr("%1: %2 in %3 kernels")

@@ -135,8 +135,7 @@ void MainWindow::remember(const QString& path) {
 // Sets what every view shows. The old analysis may be gigabytes: it is freed in a worker.
 void MainWindow::present(const AnalysisPtr& analysis) {
     AnalysisPtr old = session_->analysis();
-    if (keep_again_.isActive()) keepMeasured();
-    keep_again_.stop();
+    keepNow();
     kept_path_.clear(); // what is forgotten now stays kept
     session_->setAnalysis(analysis);
     if (old && old != analysis)
@@ -180,19 +179,18 @@ void MainWindow::exportTo(Export kind, const QString& path) {
         return;
     }
     statusBar()->showMessage(tr("Writing %1").arg(path));
-    // The thread is joined in the destructor, so 'this' outlives it.
-    w_->writers.emplace_back([this, a, measured = session_->measured(), regions = session_->regions(), kind, path] {
+    w_->files.start([this, a, measured = session_->measured(), regions = session_->regions(), kind,
+                     path](const Progress& end) -> LooseThreads::Tell {
         QString why;
         try {
             const std::string report = kind == Export::Html ? analysisHtml(*a, layoutWithHelper, measured, regions)
                                        : kind == Export::Markdown ? analysisMarkdown(*a, measured, regions)
                                                                   : analysisJson(*a, measured, regions);
-            why = writeWhole(path, QByteArray::fromRawData(report.data(), static_cast<qsizetype>(report.size())));
+            why = writeWhole(path, QByteArray::fromRawData(report.data(), static_cast<qsizetype>(report.size())), end);
         } catch (const std::bad_alloc&) { // would end the program, out of a thread
             why = tr("out of memory");
         }
-        QMetaObject::invokeMethod(
-            this, [this, path, why] { tellWritten(path, why); }, Qt::QueuedConnection);
+        return [this, path, why] { tellWritten(path, why); };
     });
 }
 

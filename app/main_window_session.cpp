@@ -19,6 +19,7 @@
 #include <QStatusBar>
 
 #include <algorithm>
+#include <cmath>
 #include <new>
 
 namespace fusescope {
@@ -33,7 +34,7 @@ struct Opened { // what a worker found
     QString no_device; // not "": why its GPU is not used
 };
 
-Opened readSession(const QString& path) {
+Opened readSession(const QString& path, const Progress& end) {
     Opened out;
     Result<SessionFile> session = readSessionFile(path);
     if (!session) {
@@ -54,10 +55,12 @@ Opened readSession(const QString& path) {
             continue;
         }
         out.paths << found;
-        if (input.sha256.isEmpty() || sha256Of(found) != input.sha256) out.changed << found;
+        if (input.sha256.isEmpty() || sha256Of(found, end) != input.sha256) out.changed << found;
     }
     return out;
 }
+
+bool isBeside(Qt::DockWidgetArea area) { return area == Qt::LeftDockWidgetArea || area == Qt::RightDockWidgetArea; }
 
 } // namespace
 
@@ -87,9 +90,14 @@ SessionFile MainWindow::sessionNow() const {
     session.selection = pickText(a, session_->selection());
     session.marked = session_->markedRange();
     session.window_state = saveState();
+    session.window_size = size();
+    for (QDockWidget* d : {w_->model, w_->roofline, w_->findings, w_->timeline, w_->tables})
+        if (!d->isFloating() && d->isVisible())
+            session.dock_sizes[d->objectName()] = isBeside(dockWidgetArea(d)) ? d->width() : d->height();
     session.measured = session_->measured();
     for (const ChosenPtr& region : session_->regions()) session.regions.push_back(*region);
-    for (ChosenRegion& region : fuse_->awaited()) session.regions.push_back(std::move(region));
+    for (ChosenRegion& region : fuse_->awaited()) // of another step those that are here still, too
+        if (region.id.empty() || session_->workRowOf(region.id) < 0) session.regions.push_back(std::move(region));
     if (const Pick pick = session_->selection().pick; pick.kind == PickKind::Region)
         for (const ChosenPtr& region : session_->regions())
             if (numberOf(region->id) == pick.id) session.selection = QLatin1String("region:") + text(region->id);
@@ -116,18 +124,20 @@ void MainWindow::saveSession(const QString& path) {
                          "leave out what is measured")
                           .arg(text(file)));
     }
-    // Hashing reads the inputs whole. The thread is joined in the destructor, so 'this' outlives it.
-    w_->writers.emplace_back([this, path, session, changed]() mutable {
+    // Hashing reads the inputs whole.
+    w_->files.start([this, path, session, changed](const Progress& end) mutable -> LooseThreads::Tell {
         QString why;
         try {
             for (SessionInput& input : session.inputs)
-                if (!changed.contains(input.path)) input.sha256 = sha256Of(input.path);
-            why = writeWhole(path, sessionJson(session));
+                if (!changed.contains(input.path)) input.sha256 = sha256Of(input.path, end);
+            if (const Result<QByteArray> json = sessionJson(session))
+                why = writeWhole(path, *json, end);
+            else
+                why = tr("more than a session holds: %1").arg(text(json.error().message()));
         } catch (const std::bad_alloc&) { // would end the program, out of a thread
             why = tr("out of memory");
         }
-        QMetaObject::invokeMethod(
-            this, [this, path, why] { tellWritten(path, why); }, Qt::QueuedConnection);
+        return [this, path, why] { tellWritten(path, why); };
     });
 }
 
@@ -136,61 +146,80 @@ void MainWindow::openSession(const QString& path) {
     statusBar()->showMessage(tr("Opening %1").arg(path));
     reading_session_ = true;
     pending_session_.reset();
-    w_->writers.emplace_back([this, path, opening = ++openings_] {
+    w_->files.start([this, path, opening = ++openings_](const Progress& end) -> LooseThreads::Tell {
         auto opened = std::make_shared<Opened>();
         try {
-            *opened = readSession(path);
+            *opened = readSession(path, end);
         } catch (const std::bad_alloc&) { // would end the program, out of a thread
             *opened = {};
             opened->problem = tr("%1: expected a session that fits into memory, found too little of it").arg(path);
         }
-        QMetaObject::invokeMethod(
-            this,
-            [this, path, opened, opening] {
-                if (opening != openings_) return;
-                statusBar()->clearMessage();
-                reading_session_ = false;
-                if (!opened->problem.isEmpty()) {
-                    banner_->show(Banner::Tone::Error, opened->problem);
-                    return;
-                }
-                for (const QString& file : opened->missing)
-                    banner_->show(Banner::Tone::Error,
-                                  tr("%1: expected an input of the session there or beside it, found none").arg(file));
-                if (opened->paths.isEmpty()) return;
-                if (!opened->no_device.isEmpty())
-                    banner_->show(Banner::Tone::Note,
-                                  tr("%1. The session is shown for the GPU of the trace.").arg(opened->no_device));
-                for (const QString& file : opened->changed)
-                    banner_->show(Banner::Tone::Note,
-                                  tr("%1 is not the file that the session was saved with: what was measured then is "
-                                     "left out")
-                                      .arg(file));
-                if (!opened->changed.isEmpty()) { // times are others there, too
-                    opened->session.measured = {};
-                    opened->session.marked = {};
-                }
-                pending_session_ = std::make_unique<SessionFile>(std::move(opened->session));
-                // The list of GPUs is filled with the analysis: it keeps the one that is chosen.
-                const QString device = pending_session_->device;
-                if (w_->device->findData(device) < 0) w_->device->addItem(device, device);
-                w_->device->setCurrentIndex(w_->device->findData(device));
-                std::vector<std::string> names;
-                for (const QString& file : opened->paths) names.push_back(QFile::encodeName(file).toStdString());
-                opening_ = opened->paths + QStringList{path};
-                AnalyzeOptions options{device.toStdString(), pending_session_->step.toStdString()};
-                options.step_may_lack = true; // a trace may be gone, or recorded anew
-                loader_->start(std::move(names), std::move(options), nullptr);
-            },
-            Qt::QueuedConnection);
+        return [this, path, opened, opening] {
+            if (opening != openings_) return;
+            statusBar()->clearMessage();
+            reading_session_ = false;
+            if (!opened->problem.isEmpty()) {
+                banner_->show(Banner::Tone::Error, opened->problem);
+                return;
+            }
+            for (const QString& file : opened->missing)
+                banner_->show(Banner::Tone::Error,
+                              tr("%1: expected an input of the session there or beside it, found none").arg(file));
+            if (opened->paths.isEmpty()) return;
+            if (!opened->no_device.isEmpty())
+                banner_->show(Banner::Tone::Note,
+                              tr("%1. The session is shown for the GPU of the trace.").arg(opened->no_device));
+            for (const QString& file : opened->changed)
+                banner_->show(Banner::Tone::Note,
+                              tr("%1 is not the file that the session was saved with: what was measured then is "
+                                 "left out")
+                                  .arg(file));
+            if (!opened->changed.isEmpty()) { // times are others there, too
+                opened->session.measured = {};
+                opened->session.marked = {};
+            }
+            pending_session_ = std::make_unique<SessionFile>(std::move(opened->session));
+            // The list of GPUs is filled with the analysis: it keeps the one that is chosen.
+            const QString device = pending_session_->device;
+            if (w_->device->findData(device) < 0) w_->device->addItem(device, device);
+            w_->device->setCurrentIndex(w_->device->findData(device));
+            std::vector<std::string> names;
+            for (const QString& file : opened->paths) names.push_back(QFile::encodeName(file).toStdString());
+            opening_ = opened->paths + QStringList{path};
+            AnalyzeOptions options{device.toStdString(), pending_session_->step.toStdString()};
+            options.step_may_lack = true; // a trace may be gone, or recorded anew
+            loader_->start(std::move(names), std::move(options), nullptr);
+        };
     });
+}
+
+// Docks keep their pixels: of a larger window's session they would leave the graph no room, so each gets the share of
+// the window that it had.
+void MainWindow::restoreLayout(const SessionFile& session) {
+    if (session.window_state.isEmpty() || !restoreState(session.window_state)) return;
+    const QSize then = session.window_size;
+    if (then.isEmpty() || then == size()) return;
+    // One side after the other: given both, Qt 6.4 shares out wrongly.
+    for (const Qt::DockWidgetArea area :
+         {Qt::LeftDockWidgetArea, Qt::RightDockWidgetArea, Qt::TopDockWidgetArea, Qt::BottomDockWidgetArea}) {
+        const double share = isBeside(area) ? 1.0 * width() / then.width() : 1.0 * height() / then.height();
+        QList<QDockWidget*> docks;
+        QList<int> sizes;
+        for (QDockWidget* d : {w_->model, w_->roofline, w_->findings, w_->timeline, w_->tables}) {
+            const int pixels = session.dock_sizes.value(d->objectName());
+            if (d->isFloating() || dockWidgetArea(d) != area || pixels <= 0) continue;
+            docks << d;
+            sizes << std::max(1, static_cast<int>(std::lround(pixels * share)));
+        }
+        if (!docks.isEmpty()) resizeDocks(docks, sizes, isBeside(area) ? Qt::Horizontal : Qt::Vertical);
+    }
 }
 
 // After the analysis of a session's inputs is shown.
 void MainWindow::restoreSession() {
     if (!pending_session_) return;
     const std::unique_ptr<SessionFile> session = std::move(pending_session_);
-    if (!session->window_state.isEmpty()) restoreState(session->window_state);
+    restoreLayout(*session);
     session_->setMeasured(std::move(session->measured));
     select(session->selection);
     const auto [begin, end] = session->marked;
@@ -220,12 +249,27 @@ bool MainWindow::select(const QString& what) {
 
 void MainWindow::keepResultsIn(const QString& folder) { kept_folder_ = folder; }
 
-void MainWindow::keepMeasured() {
+void MainWindow::keepMeasured() { keepWithin(kMomentMs); }
+
+// A window that writes the same file holds it for milliseconds.
+void MainWindow::keepNow() {
+    constexpr int kLastWaitMs = 2000;
+    if (keep_again_.isActive() || keep_soon_.isActive()) keepWithin(kLastWaitMs);
+    keep_again_.stop();
+    keep_soon_.stop();
+}
+
+void MainWindow::keepWithin(int wait_ms) {
     if (kept_path_.isEmpty()) return;
-    const Kept kept = keepResults(kept_path_, sessionNow(), kept_known_);
+    const Kept kept = keepResults(kept_path_, sessionNow(), kept_known_, wait_ms);
     if (kept == Kept::Yes) return;
     if (kept == Kept::Busy) {
         keep_again_.start();
+        return;
+    }
+    if (kept == Kept::TooMuch) { // of it something may be removed
+        banner_->show(Banner::Tone::Error,
+                      tr("What was measured last is more than one file holds: it lasts as long as this window."));
         return;
     }
     banner_->show(Banner::Tone::Error,

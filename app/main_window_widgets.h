@@ -2,6 +2,7 @@
 // The parts of MainWindow that only its own files see.
 #pragma once
 
+#include "app/loose_threads.h"
 #include "app/main_window.h"
 
 #include <QAction>
@@ -17,7 +18,6 @@
 #include <QToolButton>
 
 #include <array>
-#include <thread>
 #include <vector>
 
 namespace fusescope {
@@ -25,6 +25,7 @@ namespace fusescope {
 class Welcome;
 
 struct MainWindow::Widgets {
+    explicit Widgets(MainWindow* window) : files(window) {}
     QStackedWidget* centre = nullptr;
     Welcome* welcome = nullptr;
     QDockWidget *model = nullptr, *roofline = nullptr, *findings = nullptr, *timeline = nullptr, *tables = nullptr;
@@ -41,7 +42,7 @@ struct MainWindow::Widgets {
     QAction *back = nullptr, *forward = nullptr, *open = nullptr, *close = nullptr;
     std::array<QAction*, 3> themes{}; // by ThemeChoice
     std::vector<QAction*> exports;    // need an analysis
-    std::vector<std::thread> writers;
+    LooseThreads files;               // write reports, read and write sessions
 };
 
 } // namespace fusescope

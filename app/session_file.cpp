@@ -18,7 +18,8 @@ namespace fusescope {
 namespace {
 
 constexpr auto kSchema = "fusescope.session/1";
-constexpr qsizetype kMostBytes = qsizetype{64} << 20, kMostInputs = 64;
+constexpr qsizetype kMostInputs = 64;
+constexpr std::size_t kPiece = std::size_t{1} << 20; // of a file, between two looks at the wish to end
 
 QString name(const char* key) { return QLatin1String(key); }
 
@@ -30,7 +31,7 @@ template <class Write> QJsonArray arrayOf(Write&& write) {
 
 } // namespace
 
-QByteArray sessionJson(const SessionFile& session) {
+Result<QByteArray> sessionJson(const SessionFile& session) {
     QJsonObject root;
     root[name("schema")] = name(kSchema);
     QJsonArray inputs;
@@ -43,16 +44,25 @@ QByteArray sessionJson(const SessionFile& session) {
     if (const auto [begin, end] = session.marked; begin < end) // as text: JSON numbers do not hold 64 bits
         root[name("marked_range_ns")] = QJsonArray{QString::number(begin), QString::number(end)};
     root[name("window_state")] = QString::fromLatin1(session.window_state.toBase64());
+    if (!session.window_size.isEmpty()) {
+        root[name("window_size")] = QJsonArray{session.window_size.width(), session.window_size.height()};
+        QJsonObject docks;
+        for (auto at = session.dock_sizes.begin(); at != session.dock_sizes.end(); ++at) docks[at.key()] = at.value();
+        root[name("dock_sizes")] = docks;
+    }
     root[name("measured")] = arrayOf([&](JsonWriter& json) { writeMeasured(json, session.measured); });
     root[name("regions")] = arrayOf([&](JsonWriter& json) { writeChosenRegions(json, session.regions); });
-    return QJsonDocument(root).toJson();
+    QByteArray json = QJsonDocument(root).toJson();
+    if (const Result<SessionFile> again = sessionFromJson(json, QStringLiteral("what is to be saved")); !again)
+        return again.error();
+    return json;
 }
 
 Result<SessionFile> sessionFromJson(const QByteArray& json, const QString& where) {
     const auto wrong = [&](const char* found) {
         return Error{ErrorCode::WrongFormat, "a FuseScope session", found, where.toStdString()};
     };
-    if (json.size() > kMostBytes) return wrong("a file of more than 64 MB");
+    if (static_cast<std::size_t>(json.size()) > kMostFileBytes) return wrong("a file of more than 64 MB");
     QJsonParseError problem;
     const QJsonDocument document = QJsonDocument::fromJson(json, &problem);
     if (!document.isObject()) return wrong("no JSON object");
@@ -75,6 +85,11 @@ Result<SessionFile> sessionFromJson(const QByteArray& json, const QString& where
     const qlonglong begin = marked.at(0).toString().toLongLong(&from), end = marked.at(1).toString().toLongLong(&to);
     if (from && to && begin < end) session.marked = {begin, end};
     session.window_state = QByteArray::fromBase64(root[name("window_state")].toString().toLatin1());
+    const QJsonArray size = root[name("window_size")].toArray();
+    session.window_size = {size.at(0).toInt(), size.at(1).toInt()};
+    const QJsonObject docks = root[name("dock_sizes")].toObject();
+    for (auto at = docks.begin(); at != docks.end(); ++at)
+        if (const int pixels = at.value().toInt(); pixels > 0) session.dock_sizes[at.key()] = pixels;
     Result<MeasuredFile> measured =
         readMeasured({json.constData(), static_cast<std::size_t>(json.size())}, where.toStdString());
     if (!measured) return std::move(measured).error();
@@ -87,18 +102,25 @@ Result<SessionFile> readSessionFile(const QString& path) {
     constexpr auto kExpected = "a FuseScope session";
     const Result<InputFile> file = InputFile::open(QFile::encodeName(path).toStdString(), kExpected);
     if (!file) return file.error();
-    if (file->size() > kMostBytes)
+    if (file->size() > kMostFileBytes)
         return Error{ErrorCode::WrongFormat, kExpected, "a file of more than 64 MB", path.toStdString()};
     QByteArray json(static_cast<qsizetype>(file->size()), '\0');
     json.truncate(static_cast<qsizetype>(file->readAt(0, {json.data(), static_cast<std::size_t>(json.size())})));
     return sessionFromJson(json, path);
 }
 
-QByteArray sha256Of(const QString& path) {
-    QFile file(path);
+QByteArray sha256Of(const QString& path, const Progress& end) {
+    const Result<InputFile> file = InputFile::open(QFile::encodeName(path).toStdString(), "an input of a session");
+    if (!file) return {};
     QCryptographicHash hash(QCryptographicHash::Sha256);
-    if (!file.open(QIODevice::ReadOnly) || !hash.addData(&file)) return {};
-    return hash.result().toHex();
+    std::vector<char> piece(kPiece);
+    for (std::uint64_t at = 0; !end.cancelled();) {
+        const std::size_t got = file->readAt(at, piece);
+        hash.addData(QByteArrayView(piece.data(), static_cast<qsizetype>(got)));
+        at += got;
+        if (got < piece.size()) return hash.result().toHex();
+    }
+    return {};
 }
 
 // Not QFileInfo's ==: it takes any two files that do not exist for the same.

@@ -4,12 +4,15 @@
 
 #include "core/analysis/analysis.h"
 #include "core/analysis/selection.h"
+#include "core/base/progress.h"
 #include "core/base/result.h"
 #include "core/measured/measured.h"
 #include "core/region/chosen.h"
 
 #include <QByteArray>
 #include <QList>
+#include <QMap>
+#include <QSize>
 #include <QString>
 
 #include <cstdint>
@@ -28,16 +31,20 @@ struct SessionFile {
     QString selection;                              // pickText()
     std::pair<std::int64_t, std::int64_t> marked{}; // on the timeline, ns of the trace; equal: none
     QByteArray window_state;
+    QSize window_size;             // that it is of; empty: not known
+    QMap<QString, int> dock_sizes; // across the side they stand at, by name
     MeasuredSet measured;
     std::vector<ChosenRegion> regions; // of each what it is made again from: module, nodes, fusions, note
 };
 
-[[nodiscard]] QByteArray sessionJson(const SessionFile& session);
+// Errors: what sessionFromJson() would not read again, because it is too much.
+[[nodiscard]] Result<QByteArray> sessionJson(const SessionFile& session);
 [[nodiscard]] Result<SessionFile> sessionFromJson(const QByteArray& json, const QString& where);
 // Pipes, folders and what is too long for a session are errors, too.
 [[nodiscard]] Result<SessionFile> readSessionFile(const QString& path);
-// Of a file's content, hex; empty: it cannot be read. Reads all of it: not for the GUI thread.
-[[nodiscard]] QByteArray sha256Of(const QString& path);
+// Of a file's content, hex; empty: it cannot be read, or `end` was cancelled first. Reads all of it: not for the GUI
+// thread.
+[[nodiscard]] QByteArray sha256Of(const QString& path, const Progress& end = {});
 // Whether both name one file; also of files that are gone, whose names say it then.
 [[nodiscard]] bool sameFile(const QString& one, const QString& other);
 // Where an input is now: at its path, else beside the session's file. "" when at neither.

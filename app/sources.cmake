@@ -6,6 +6,7 @@ set(FUSESCOPE_APP_SOURCES
     icons.cpp
     kept_results.cpp
     loader.cpp
+    loose_threads.cpp
     main_window.cpp
     main_window_bars.cpp
     main_window_files.cpp

@@ -11,6 +11,7 @@
 
 namespace fusescope {
 
+class GzipEngine;
 class InputFile;
 
 struct InflateEnd {
@@ -39,10 +40,9 @@ private:
     // Compressed bytes from an offset on; empty at their end. Valid until the next call.
     using Feed = std::function<std::string_view(std::uint64_t offset)>;
     GzipStream(Feed feed, std::uint64_t size, std::uint64_t limit);
-    void refill();
+    bool refill();
 
-    struct State;
-    std::unique_ptr<State> state_;
+    std::unique_ptr<GzipEngine> engine_;
     Feed feed_;
     std::uint64_t limit_;
     bool ended_ = false;

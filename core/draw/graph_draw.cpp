@@ -60,7 +60,7 @@ DrawList drawGraph(const Analysis& analysis, const VisibleGraph& graph, const La
     for (std::size_t i = 0; i < std::min(graph.nodes.size(), layout.boxes.size()); ++i)
         drawBox(analysis, graph.nodes[i], layout.boxes[i], facts.boxes[i], list);
     Places places(layout, graph);
-    drawFusedGroups(analysis, graph, layout, facts, places, list);
+    drawFusedGroups(analysis, graph, layout, selection, facts, places, list);
     for (std::size_t i = 0; i < std::min(graph.nodes.size(), layout.boxes.size()); ++i)
         drawBadge(analysis, i, layout.boxes[i], facts.boxes[i], places, list);
     for (std::size_t i = 0; i < std::min(graph.edges.size(), layout.edges.size()); ++i)

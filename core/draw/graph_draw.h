@@ -12,13 +12,14 @@ namespace fusescope {
 // of them, with the speed of the slowest.
 struct FusedGroup : FusedOf {
     std::uint32_t instances = 0;
-    std::vector<std::int32_t> boxes;     // visible nodes, ascending
-    double fused_ns = 0, unfused_ns = 0; // of one: mean over them, of the directions that are measured; unfused in
-                                         // the step, 0 where it was not seen there
+    std::vector<std::int32_t> boxes; // visible nodes, ascending
+    // Of one, the mean over them: in the step, where that is known (TimelineFused::in_step_ns), else of the directions
+    // that are measured, alone. unfused_ns: 0 where it was not seen in the step.
+    double fused_ns = 0, unfused_ns = 0;
 };
 [[nodiscard]] std::vector<FusedGroup> fusedGroups(const Analysis& analysis, const VisibleGraph& graph,
                                                   std::span<const TimelineFused> fused);
-// "rms_norm fused 66.0 µs (was 190 µs) ×2", "rope fused 30.0 µs, slower (was 20.0 µs)"
+// "RMSNorm 190 µs → 66.0 µs ×2", "RoPE 20.0 µs → 30.0 µs, slower"; without a trace "RMSNorm fused 66.0 µs"
 [[nodiscard]] std::string fusedText(const Analysis& analysis, const FusedGroup& group);
 // analysis.graph must not be null. Measured time and share stand in the boxes when there is a trace. Boxes of measured
 // instances are outlined in the colour of their speed, together where nothing else stands between them, and say what

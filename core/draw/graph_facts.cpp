@@ -68,6 +68,11 @@ public:
                 group.fused_ns += fused_ns;
                 if (seen) group.unfused_ns += unfused_ns;
             };
+            if (seen && one.in_step_ns >= 0) { // the same figures as the finding's, which are the step's
+                group.fused_ns += one.in_step_ns;
+                group.unfused_ns += instance->forward_ns + instance->backward_ns + instance->idle_ns;
+                continue;
+            }
             add(one.forward_ns, instance->forward_ns);
             add(one.backward_ns, instance->backward_ns);
         }

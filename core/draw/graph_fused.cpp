@@ -17,12 +17,13 @@ constexpr double kMostName = 170; // of a region: in a label that stands between
 }
 
 std::string fusedText(const Analysis& analysis, const FusedGroup& group) {
-    const Finding* finding = workOf(analysis, group);
     std::string text =
-        (group.region ? elided(group.region->brief, {graphdraw::kBadgeSize, true}, kMostName) : finding->id) +
-        " fused " + formatDuration(group.fused_ns);
+        elided(group.region ? group.region->brief : titleOf(analysis, group), {graphdraw::kBadgeSize, true}, kMostName);
+    if (group.unfused_ns > 0)
+        text += " " + formatDuration(group.unfused_ns) + " → " + formatDuration(group.fused_ns);
+    else
+        text += " fused " + formatDuration(group.fused_ns);
     if (group.speed != FusedSpeed::Faster) text += group.speed == FusedSpeed::Slower ? ", slower" : ", no gain";
-    if (group.unfused_ns > 0) text += " (was " + formatDuration(group.unfused_ns) + ")";
     if (group.instances > 1) text += fmt::format(" ×{}", group.instances);
     return text;
 }
@@ -63,28 +64,38 @@ bool standsAlone(const FusedGroup& group, const VisibleGraph& graph, const Layou
     });
 }
 
-void label(const Analysis& analysis, const std::vector<const FusedGroup*>& groups, const LayoutRect& place, double room,
-           std::size_t own_box, Emphasis emphasis, Places& places, DrawList& list) {
+// The innermost frame around a place, or the whole picture.
+LayoutRect frameOf(const LayoutRect& place, const LayoutResult& layout) {
+    LayoutRect inner{0, 0, layout.width, layout.height};
+    for (const LayoutRect& c : layout.clusters)
+        if (c.width < inner.width && place.x >= c.x && place.y >= c.y && place.x + place.width <= c.x + c.width &&
+            place.y + place.height <= c.y + c.height)
+            inner = c;
+    return inner;
+}
+
+void label(const Analysis& analysis, const std::vector<const FusedGroup*>& groups, const LayoutRect& place,
+           const LayoutResult& layout, std::size_t own_box, Emphasis emphasis, Places& places, DrawList& list) {
     if (emphasis == Emphasis::Dimmed) return; // beside what is selected it would only be in the way
     std::string text = fusedText(analysis, *groups.front());
     if (groups.size() > 1) text += fmt::format(" +{}", groups.size() - 1);
     const double width = textWidth(text, {kBadgeSize, true}) + 12;
     const double right = place.x + place.width, bottom = place.y + place.height, middle = place.x + place.width / 2,
-                 above = place.y - 12, beside = place.y + (place.height - kPillHeight) / 2;
+                 above = place.y - 12, below = bottom - 3, beside = place.y + (place.height - kPillHeight) / 2;
+    // Long ones move along the box rather than across the frame around it, where that is wide enough.
+    LayoutRect frame = frameOf(place, layout);
+    if (frame.width < width + 8) frame = {0, 0, layout.width, layout.height};
+    const double least = frame.x + 4, most = std::max(least, frame.x + frame.width - 4 - width);
     const auto at = [&](double x, double y) { return LayoutRect{x, y, width, kPillHeight}; };
     std::vector<LayoutRect> wanted;
     if (width <= place.width - 8) wanted = {at(right - 4 - width, above), at(place.x + 4, above)};
-    for (const double y : {above, bottom - 3}) {
-        wanted.push_back(at(middle + 12, y)); // edges enter and leave in the middle
-        wanted.push_back(at(middle - 12 - width, y));
+    for (const double y : {above, below}) {
+        wanted.push_back(at(std::clamp(middle + 12, least, most), y)); // edges enter and leave in the middle
+        wanted.push_back(at(std::clamp(middle - 12 - width, least, most), y));
     }
-    wanted.push_back(at(right - 6, beside));
-    wanted.push_back(at(place.x + 6 - width, beside));
-    wanted.push_back(at(middle - width / 2, above));
-    // Within the picture, where there is such a place.
-    const auto outside = [&](const LayoutRect& r) { return r.x < 2 || r.x + r.width > room - 2; };
-    std::erase_if(wanted, outside);
-    if (wanted.empty()) wanted.push_back(at(std::max(2.0, std::min(middle - width / 2, room - 2 - width)), above));
+    for (const double x : {right - 6, place.x + 6 - width})
+        if (x >= least && x <= most) wanted.push_back(at(x, beside));
+    for (const double y : {below, above}) wanted.push_back(at(std::clamp(middle - width / 2, least, most), y));
     const LayoutRect chosen = places.take(wanted, own_box, 1000).value_or(wanted.back());
     const Pick pick =
         groups.size() > 1 || groups.front()->instances > 1 ? pickOfWork(*groups.front()) : pickOf(*groups.front());
@@ -94,7 +105,7 @@ void label(const Analysis& analysis, const std::vector<const FusedGroup*>& group
 } // namespace
 
 void drawFusedGroups(const Analysis& analysis, const VisibleGraph& graph, const LayoutResult& layout,
-                     const Facts& facts, Places& places, DrawList& list) {
+                     const SelectionSets& selection, const Facts& facts, Places& places, DrawList& list) {
     std::map<std::int32_t, std::vector<const FusedGroup*>> single; // by the box of their label
     for (const FusedGroup& group : facts.groups) {
         if (static_cast<std::size_t>(group.boxes.back()) >= layout.boxes.size()) continue;
@@ -121,11 +132,13 @@ void drawFusedGroups(const Analysis& analysis, const VisibleGraph& graph, const 
         outline.emphasis = emphasis == Emphasis::Dimmed ? emphasis : Emphasis::Normal;
         outline.layer = kBoxLayer; // without a pick: a click within it is for the boxes
         list.rects.push_back(outline);
-        label(analysis, {&group}, all, layout.width, first, emphasis, places, list);
+        label(analysis, {&group}, all, layout, first, emphasis, places, list);
     }
-    for (const auto& [box, groups] : single) {
+    for (auto& [box, groups] : single) {
         const auto i = static_cast<std::size_t>(box);
-        label(analysis, groups, layout.boxes[i], layout.width, i, facts.boxes[i].emphasis, places, list);
+        std::stable_partition(groups.begin(), groups.end(),
+                              [&](const FusedGroup* group) { return isPicked(selection, *group); });
+        label(analysis, groups, layout.boxes[i], layout, i, facts.boxes[i].emphasis, places, list);
     }
 }
 

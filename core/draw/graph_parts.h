@@ -61,9 +61,9 @@ void drawCluster(const Analysis& analysis, const VisibleCluster& cluster, const 
 double pill(DrawList& list, double x, double y, const std::string& text, ColourRole fill, Pick pick, Emphasis emphasis);
 void drawBadge(const Analysis& analysis, std::size_t box, const LayoutRect& place, const BoxFacts& facts,
                Places& places, DrawList& list);
-// Outlines of measured groups, and what they take.
+// Outlines of measured groups, and what they take; where several share a box, what is selected is named.
 void drawFusedGroups(const Analysis& analysis, const VisibleGraph& graph, const LayoutResult& layout,
-                     const Facts& facts, Places& places, DrawList& list);
+                     const SelectionSets& selection, const Facts& facts, Places& places, DrawList& list);
 void drawEdgeLabel(const std::string& label, const LayoutResult::Edge& edge, Emphasis emphasis, Places& places,
                    DrawList& list);
 

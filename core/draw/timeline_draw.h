@@ -44,9 +44,10 @@ struct TimelineView {
     double width = 1000, height = 300; // of the drawing area right of the labels
     double scroll_y = 0;
 };
-// An instance whose fused form was measured: what that takes; negative: not measured.
+// An instance whose fused form was measured: what that takes alone; negative: not measured.
 struct TimelineFused : FusedOf {
     double forward_ns = -1, backward_ns = -1;
+    double in_step_ns = -1; // what the instance takes in the step less what it saves there; negative: not known
 };
 // A fused kernel in the step's new course: one direction of an instance.
 struct FusedPlace : FusedOf {

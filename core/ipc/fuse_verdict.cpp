@@ -56,7 +56,7 @@ FuseVerdict judge(const Comparison& comparison, bool fp64) {
 std::string speedText(const FuseVerdict& verdict) {
     switch (verdict.speed) {
     case SpeedVerdict::Faster: return formatSignificant(verdict.speedup) + "x faster";
-    case SpeedVerdict::NotFaster: return "not faster";
+    case SpeedVerdict::NotFaster: return "no clear difference";
     case SpeedVerdict::Slower: return formatSignificant(1 / verdict.speedup) + "x slower";
     case SpeedVerdict::Unknown: break;
     }

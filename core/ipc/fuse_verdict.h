@@ -37,7 +37,7 @@ struct FuseVerdict {
 // form.
 [[nodiscard]] FuseVerdict judge(const Comparison& comparison, bool fp64);
 
-[[nodiscard]] std::string speedText(const FuseVerdict& verdict);         // "12.8x faster", "not faster"
+[[nodiscard]] std::string speedText(const FuseVerdict& verdict);         // "12.8x faster", "no clear difference"
 [[nodiscard]] std::string_view nameOf(MemoryVerdict verdict) noexcept;   // "less memory", "same memory"
 [[nodiscard]] std::string_view nameOf(NumericsVerdict verdict) noexcept; // "bitwise equal", "as exact as eager"
 [[nodiscard]] std::string verdictText(const FuseVerdict& verdict);       // the three, or "no fused form"

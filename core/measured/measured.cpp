@@ -251,4 +251,15 @@ MeasuredPlan applyMeasured(const Analysis& analysis, const MeasuredSet& set) {
     return out;
 }
 
+std::string titlesOf(const Analysis& analysis, const std::vector<std::string>& ids) {
+    std::string text;
+    for (const std::string& id : ids) {
+        const auto at = std::find_if(analysis.findings.begin(), analysis.findings.end(),
+                                     [&](const Finding& finding) { return finding.id == id; });
+        text += text.empty() ? "" : ", ";
+        text += at == analysis.findings.end() ? id : catalogEntry(at->pattern).title;
+    }
+    return text;
+}
+
 } // namespace fusescope

@@ -121,5 +121,7 @@ struct MeasuredPlan {
     [[nodiscard]] bool whole() const noexcept { return measured > 0 && predicted_instances == 0; }
 };
 [[nodiscard]] MeasuredPlan applyMeasured(const Analysis& analysis, const MeasuredSet& set);
+// As people know findings: "RMSNorm, QKV projection".
+[[nodiscard]] std::string titlesOf(const Analysis& analysis, const std::vector<std::string>& ids);
 
 } // namespace fusescope

@@ -4,6 +4,7 @@
 #include "core/base/input_file.h"
 #include "core/region/json_fields.h"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -13,8 +14,6 @@ namespace {
 using json::Element;
 using json::Reader;
 
-constexpr std::size_t kMostBytes = std::size_t{64} << 20, kMostResults = 10'000, kMostText = 65'536,
-                      kMostRegions = 1000;
 constexpr std::string_view kSession = "fusescope.session/1";
 constexpr const char* kExpected = "measured results: a session, or what fuse --json wrote";
 
@@ -34,11 +33,13 @@ bool readOne(Reader& reader, Element entry, MeasuredSet& set) {
     if (!entry.is_object()) return reader.fail("a measured result", json::describe(entry));
     double when = 0;
     const auto answer = reader.need(entry, "answer");
-    if (!answer || !reader.need(entry, "finding") || !reader.text(entry, "finding", m.finding, kMostText) ||
-        !reader.text(entry, "instance_class", m.instance_class, kMostText) ||
-        !reader.text(entry, "shape", m.shape, kMostText) || !reader.text(entry, "runner", m.runner, kMostText) ||
-        !reader.text(entry, "versions", m.versions, kMostText) || !reader.text(entry, "note", m.note, kMostText) ||
-        !reader.amount(entry, "when_s", when) || !reader.amount(entry, "fused_bytes", m.fused_bytes) ||
+    if (!answer || !reader.need(entry, "finding") || !reader.text(entry, "finding", m.finding, kMostFileText) ||
+        !reader.text(entry, "instance_class", m.instance_class, kMostFileText) ||
+        !reader.text(entry, "shape", m.shape, kMostFileText) ||
+        !reader.text(entry, "runner", m.runner, kMostFileText) ||
+        !reader.text(entry, "versions", m.versions, kMostFileText) ||
+        !reader.text(entry, "note", m.note, kMostFileText) || !reader.amount(entry, "when_s", when) ||
+        !reader.amount(entry, "fused_bytes", m.fused_bytes) ||
         !reader.amount(entry, "fused_backward_bytes", m.fused_backward_bytes) ||
         !reader.amount(entry, "fused_flops", m.fused_flops) ||
         !reader.amount(entry, "fused_backward_flops", m.fused_backward_flops))
@@ -65,18 +66,28 @@ void writeTexts(JsonWriter& json, const char* key, const std::vector<std::string
 
 bool readTexts(Reader& reader, Element object, const char* key, std::vector<std::string>& out) {
     return reader.each(object, key, kMaxRegionSteps,
-                       [&](Element entry) { return reader.text(entry, out.emplace_back(), kMostText); });
+                       [&](Element entry) { return reader.text(entry, out.emplace_back(), kMostFileText); });
 }
 
 bool readRegion(Reader& reader, Element entry, std::vector<ChosenRegion>& regions) {
     ChosenRegion& region = regions.emplace_back();
     if (!entry.is_object()) return reader.fail("a region", json::describe(entry));
-    return reader.need(entry, "module") && reader.text(entry, "module", region.module, kMostText) &&
+    return reader.need(entry, "module") && reader.text(entry, "module", region.module, kMostFileText) &&
            readTexts(reader, entry, "nodes", region.nodes) && readTexts(reader, entry, "fusions", region.fusions) &&
-           reader.text(entry, "note", region.note, kMostText);
+           reader.text(entry, "note", region.note, kMostFileText);
+}
+
+bool fits(const std::vector<std::string>& texts) {
+    return texts.size() <= kMaxRegionSteps && std::all_of(texts.begin(), texts.end(), [](const std::string& text) {
+               return text.size() <= kMostFileText;
+           });
 }
 
 } // namespace
+
+bool fitsIntoFile(const ChosenRegion& region) {
+    return fits({region.module, region.note}) && fits(region.nodes) && fits(region.fusions);
+}
 
 void writeChosenRegions(JsonWriter& json, std::span<const ChosenRegion> regions) {
     json.beginArray();
@@ -100,21 +111,21 @@ Result<MeasuredFile> readMeasured(std::string_view text, const std::string& wher
         return Error{ErrorCode::WrongFormat, kExpected, std::move(found), where};
     };
     if (text.empty()) return wrong("an empty file"); // simdjson wants an address even for no bytes
-    if (text.size() > kMostBytes) return wrong("a file of more than 64 MB");
+    if (text.size() > kMostFileBytes) return wrong("a file of more than 64 MB");
     simdjson::dom::parser parser;
     Element root;
     if (parser.parse(text.data(), text.size(), true).get(root) != simdjson::SUCCESS || !root.is_object())
         return wrong("no JSON object");
     Reader reader(where.c_str());
     std::string schema;
-    if (!reader.text(root, "schema", schema, kMostText)) return reader.error();
+    if (!reader.text(root, "schema", schema, kMostFileText)) return reader.error();
     if (schema != kSession && schema != "fusescope.fuse/1")
         return wrong(schema.empty() ? "another kind of file" : "'" + schema.substr(0, 60) + "'");
     MeasuredFile file;
-    if (!reader.need(root, "measured") ||
-        !reader.each(root, "measured", kMostResults, [&](Element entry) { return readOne(reader, entry, file.set); }))
+    if (!reader.need(root, "measured") || !reader.each(root, "measured", kMostFileResults,
+                                                       [&](Element entry) { return readOne(reader, entry, file.set); }))
         return reader.error();
-    if (schema == kSession && !reader.each(root, "regions", kMostRegions,
+    if (schema == kSession && !reader.each(root, "regions", kMostFileRegions,
                                            [&](Element entry) { return readRegion(reader, entry, file.regions); }))
         return reader.error();
     return file;
@@ -123,7 +134,8 @@ Result<MeasuredFile> readMeasured(std::string_view text, const std::string& wher
 Result<MeasuredFile> readMeasuredFile(const std::string& path) {
     const Result<InputFile> file = InputFile::open(path, kExpected);
     if (!file) return file.error();
-    if (file->size() > kMostBytes) return Error{ErrorCode::WrongFormat, kExpected, "a file of more than 64 MB", path};
+    if (file->size() > kMostFileBytes)
+        return Error{ErrorCode::WrongFormat, kExpected, "a file of more than 64 MB", path};
     try {
         std::string text(static_cast<std::size_t>(file->size()), '\0');
         text.resize(file->readAt(0, text));

@@ -8,12 +8,20 @@
 #include "core/measured/measured.h"
 #include "core/region/chosen.h"
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace fusescope {
+
+// What one file holds at most, so that a hostile one is no burden: readMeasured() refuses more. The same of what a
+// session holds, or it could not be opened again: the window refuses more where it is added, and what several windows
+// keep together ends there (core/measured/merge.h).
+constexpr std::size_t kMostFileBytes = std::size_t{64} << 20, kMostFileResults = 10'000, kMostFileRegions = 1000,
+                      kMostFileText = 65'536; // bytes of a name or a note; of nodes and fusions kMaxRegionSteps
+[[nodiscard]] bool fitsIntoFile(const ChosenRegion& region);
 
 struct MeasuredFile {
     MeasuredSet set;

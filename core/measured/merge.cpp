@@ -2,6 +2,7 @@
 #include "core/measured/merge.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace fusescope {
 namespace {
@@ -10,9 +11,10 @@ bool sameRun(const MeasuredResult& a, const MeasuredResult& b) {
     return a.when_s == b.when_s && a.runner == b.runner && a.result.device == b.result.device;
 }
 
-// What of two writers is kept: of a GPU rather than of the CPU, else what was measured later.
+// What of two writers is kept: as takesThePlaceOf() has it in a window, as far as that can be told without an analysis.
 bool better(const MeasuredResult& one, const MeasuredResult& other) {
-    if (one.result.on_gpu != other.result.on_gpu) return one.result.on_gpu;
+    const auto rank = [](const FuseResult& r) { return std::tuple(hasFusedForm(r), r.on_gpu, !r.busy); };
+    if (rank(one.result) != rank(other.result)) return rank(one.result) > rank(other.result);
     return one.when_s > other.when_s;
 }
 
@@ -34,10 +36,11 @@ MeasuredFile merged(MeasuredFile file, const MeasuredFile& own, const MeasuredFi
         const MeasuredResult* before = known.set.find(key.first, key.second);
         if (before != nullptr && sameRun(*before, theirs)) continue;
         const MeasuredResult* ours = own.set.find(key.first, key.second);
-        if (ours == nullptr || better(theirs, *ours)) out.set.set(theirs);
+        if (ours == nullptr ? out.set.results().size() < kMostFileResults : better(theirs, *ours)) out.set.set(theirs);
     }
     for (ChosenRegion& theirs : file.regions)
-        if (!holds(own.regions, theirs) && !holds(known.regions, theirs)) out.regions.push_back(std::move(theirs));
+        if (out.regions.size() < kMostFileRegions && !holds(own.regions, theirs) && !holds(known.regions, theirs))
+            out.regions.push_back(std::move(theirs));
     return out;
 }
 

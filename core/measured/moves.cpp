@@ -5,6 +5,7 @@
 #include "core/measured/shown.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -129,6 +130,8 @@ std::vector<TimelineFused> timelineFused(const Analysis& analysis, const Measure
         static_cast<FusedOf&>(fused) = one.of;
         for (const Comparison& d : one.result->result.directions)
             if (d.has_fused) (d.direction == "backward" ? fused.backward_ns : fused.forward_ns) = fusedNs(d);
+        if (const std::optional<StepTime> in_step = stepTimeOf(*workOf(analysis, one.of), *one.instance))
+            fused.in_step_ns = in_step->total() - measuredSaving(one.result->result, in_step);
         out.push_back(std::move(fused));
     }
     std::stable_partition(out.begin(), out.end(), [&](const FusedOf& of) { return !isPicked(selection, of); });

@@ -52,16 +52,6 @@ void timeBar(double now_ns, const Range& fused_ns, std::string_view how, std::st
     out += "</div>";
 }
 
-Range savingOf(const Finding& f, const std::optional<MeasuredFinding>& measured) {
-    return measured && measured->any() ? measured->saving_ns : f.saving_ns;
-}
-
-// What it saves of the step: measured, where it is.
-double shareOfStep(const Analysis& a, const Finding& f, const std::optional<MeasuredFinding>& measured) {
-    if (!measured || !measured->any()) return f.step_share;
-    return f.time_estimated || !(a.plan.step_ns > 0) ? 0 : measured->saving_ns.expected / a.plan.step_ns;
-}
-
 std::string shapesText(const Finding& f) {
     std::vector<std::string> shapes;
     for (const Instance& i : f.instances)
@@ -234,7 +224,7 @@ void findingsSection(const Analysis& a, const MeasuredView& measured, std::strin
             plan.findings.size() == 1 ? std::string("one finding") : fmt::format("{} findings", plan.findings.size()),
             a.measured_on.empty() ? std::string() : " on " + esc(a.device.name) + ", both figures estimated,",
             esc(formatDuration(plan.step_ns)), esc(rangeText(measured.plan.predicted_step_ns)),
-            measured.plan.any() ? " – " + esc(measuredPlanText(measured.plan)) : std::string(),
+            measured.plan.any() ? " – " + esc(measuredPlanText(a, measured.plan)) : std::string(),
             esc(measured.plan.any() ? unseenNote(plan) : planNote(a)));
     planTable(a, measured, out);
     // What pays comes first; the rest is there to be looked up.

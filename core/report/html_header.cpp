@@ -20,12 +20,12 @@ void tile(std::string& out, std::string_view name, const std::string& figure, co
 }
 
 // "51.0 ms to 58.2 ms predicted", "79.4 ms to 79.5 ms, measured in 3 of 5 findings", "measured".
-std::string howSure(const MeasuredPlan& plan) {
+std::string howSure(const Analysis& analysis, const MeasuredPlan& plan) {
     const Range& after = plan.predicted_step_ns;
     std::string text;
     if (after.high > after.low)
         text = formatDuration(after.low) + " to " + formatDuration(after.high) + (plan.any() ? ", " : " ");
-    return text + (plan.any() ? measuredPlanText(plan) : std::string("predicted"));
+    return text + (plan.any() ? measuredPlanText(analysis, plan) : std::string("predicted"));
 }
 
 void stepTiles(const Analysis& a, const MeasuredView& measured, std::string& out) {
@@ -40,10 +40,10 @@ void stepTiles(const Analysis& a, const MeasuredView& measured, std::string& out
         tile(out, step.name + ", measured on " + a.measured_on, formatDuration(step.wall_ns), "as the trace has it");
         tile(out, step.name + ", estimated for " + a.device.name,
              formatDuration(plan.step_ns) + (none ? std::string() : " → " + formatDuration(after.expected)),
-             none ? unchanged : "now and with the plan; " + howSure(measured.plan), true);
+             none ? unchanged : "now and with the plan; " + howSure(a, measured.plan), true);
     } else if (!none && after.expected > 0 && after.expected < step.wall_ns) {
         tile(out, step.name + ", with the plan", formatDuration(step.wall_ns) + " → " + formatDuration(after.expected),
-             fmt::format("{} less; {}", shareText(1 - after.expected / step.wall_ns), howSure(measured.plan)), true);
+             fmt::format("{} less; {}", shareText(1 - after.expected / step.wall_ns), howSure(a, measured.plan)), true);
     } else {
         tile(out, step.name, formatDuration(step.wall_ns), unchanged);
     }

@@ -27,7 +27,8 @@ void picturesSection(const Analysis& a, const LayoutFunction& layout, const Meas
                      std::string& out) {
     const std::vector<TimelineFused> fused = timelineFused(a, set, {}, regions);
     const std::string measured =
-        fused.empty() ? std::string() : " Green: measured fusions, with what the fused form takes.";
+        fused.empty() ? std::string()
+                      : " Green: measured fusions, with what the region takes in the step, now and fused.";
     if (a.graph && layout) {
         const VisibleGraph visible = visibleGraph(*a.graph, defaultView(*a.graph));
         const LayoutResult placed = layout(drawnLayoutRequest(visible));

@@ -67,26 +67,34 @@ void summary(const Analysis& a, const MeasuredView& measured, std::string& out) 
         out += fmt::format("- With the plan{}: **{} → {}**{}\n",
                            a.measured_on.empty() ? std::string() : ", both estimated for " + md(a.device.name),
                            formatDuration(plan.step_ns), rangeText(measured.plan.predicted_step_ns),
-                           measured.plan.any() ? ", " + md(measuredPlanText(measured.plan), 400) : std::string());
+                           measured.plan.any() ? ", " + md(measuredPlanText(a, measured.plan), 400) : std::string());
     if (!a.trace) out += "- No trace was opened: times are estimates from the roofline\n";
 }
 
-void findings(const Analysis& a, std::string& out) {
+void findings(const Analysis& a, const MeasuredView& measured, std::string& out) {
     out += "\n## Findings\n\n";
     if (a.findings.empty()) {
         out += "Nothing that looks fusable was found. Looked for, in unfused form: " + md(searchedText(), 400) + ".\n";
         return;
     }
-    out += "| finding | verdict | instances | kernels each, on average | time | saving | of the step | signals "
-           "|\n|---|---|--:|--:|--:|--:|--:|---|\n";
+    out += fmt::format("| finding | verdict | instances | kernels each, on average | time | saving{} | of the step | "
+                       "signals |\n|---|---|--:|--:|--:|--:|--:|---|\n",
+                       measured.any() ? ", predicted → measured" : "");
     for (const Finding& f : a.findings) {
         std::string signals;
         for (const int s : f.signals) signals += (signals.empty() ? "" : " ") + std::to_string(s);
         const bool fused = f.verdict == Verdict::AlreadyFused;
+        const auto& result = measured.findings[static_cast<std::size_t>(&f - a.findings.data())];
+        const double share = shareOfStep(a, f, result);
+        const std::string run =
+            result && result->any()
+                ? " → " + (result->saving_ns.expected < 0 ? "slower by " + formatDuration(-result->saving_ns.expected)
+                                                          : formatDuration(result->saving_ns.expected))
+                : std::string();
         out += fmt::format("| {} {} | {} | {} | {} | {} | {} | {} | {} |\n", md(catalogEntry(f.pattern).title),
                            code(f.id), nameOf(f.verdict), f.instances.size(), kernelsText(f), timeText(f),
-                           fused || f.pattern == Pattern::Optimizer ? "–" : rangeText(f.saving_ns),
-                           f.step_share > 0 ? shareText(f.step_share) : "–", signals);
+                           fused || f.pattern == Pattern::Optimizer ? "–" : rangeText(f.saving_ns) + run,
+                           share > 0 ? shareText(share) : "–", signals);
     }
 }
 
@@ -193,7 +201,7 @@ std::string analysisMarkdown(const Analysis& analysis, const MeasuredSet& set, C
     const MeasuredView measured = viewOf(analysis, set, regions);
     std::string out = "# FuseScope report\n\n";
     summary(analysis, measured, out);
-    findings(analysis, out);
+    findings(analysis, measured, out);
     plan(analysis, measured, out);
     ownRegions(analysis, measured, out);
     measuredRows(analysis, measured, out);

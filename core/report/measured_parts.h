@@ -42,6 +42,9 @@ struct DirectionText {
 [[nodiscard]] DirectionText directionText(const Analysis& analysis, const MeasuredResult& result,
                                           const Comparison& direction);
 
+// What a finding saves, ns per step, and of the step: measured where it is, else predicted.
+[[nodiscard]] Range savingOf(const Finding& f, const std::optional<MeasuredFinding>& measured);
+[[nodiscard]] double shareOfStep(const Analysis& a, const Finding& f, const std::optional<MeasuredFinding>& measured);
 [[nodiscard]] std::string signedTime(double ns);                  // "-3.20 ms"
 [[nodiscard]] std::string whenText(const MeasuredResult& result); // "2026-03-01 12:30 UTC", "" where it is not known
 // "NVIDIA H200 · torch 2.11.0, driver 580.1 · ssh box fusescope-runner · 2026-03-01 12:30 UTC"
@@ -53,8 +56,8 @@ struct DirectionText {
 // where it is not all; "" when nothing counts.
 [[nodiscard]] std::string predictedToMeasured(const MeasuredFinding& finding, bool promised = true);
 // How many of the plan's findings are measured, and what that changed: "measured in 2 of 5 findings; left out, being
-// slower: rope".
-[[nodiscard]] std::string measuredPlanText(const MeasuredPlan& plan);
+// slower: RoPE".
+[[nodiscard]] std::string measuredPlanText(const Analysis& analysis, const MeasuredPlan& plan);
 
 void writeRange(JsonWriter& json, std::string_view key, const Range& ns); // in µs
 // Members of one direction: times, speedups, rates, errors, verdicts, reasons; the object is the caller's.

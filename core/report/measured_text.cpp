@@ -131,13 +131,18 @@ std::string predictedToMeasured(const MeasuredFinding& finding, bool promised) {
     return text;
 }
 
-std::string measuredPlanText(const MeasuredPlan& plan) {
+Range savingOf(const Finding& f, const std::optional<MeasuredFinding>& measured) {
+    return measured && measured->any() ? measured->saving_ns : f.saving_ns;
+}
+
+double shareOfStep(const Analysis& a, const Finding& f, const std::optional<MeasuredFinding>& measured) {
+    if (!measured || !measured->any()) return f.step_share;
+    return f.time_estimated || !(a.plan.step_ns > 0) ? 0 : measured->saving_ns.expected / a.plan.step_ns;
+}
+
+std::string measuredPlanText(const Analysis& analysis, const MeasuredPlan& plan) {
     if (!plan.any()) return {};
-    const auto names = [](const std::vector<std::string>& ids) {
-        std::string text;
-        for (const std::string& id : ids) text += (text.empty() ? "" : ", ") + id;
-        return text;
-    };
+    const auto names = [&](const std::vector<std::string>& ids) { return titlesOf(analysis, ids); };
     std::string text = plan.whole() ? std::string("measured")
                                     : fmt::format("measured in {} of {} findings, {} of the plan's instances predicted",
                                                   plan.measured, plan.parts, plan.predicted_instances);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Libraries from outside, found once for every folder. Parts of the core name in LIBS what they use of
-#   Threads::Threads ZLIB::ZLIB simdjson::simdjson fmt::fmt PkgConfig::libzip
+#   Threads::Threads ZLIB::ZLIB simdjson::simdjson fmt::fmt PkgConfig::libzip, and PkgConfig::isal where it is found
 
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
@@ -9,6 +9,11 @@ find_package(simdjson REQUIRED)
 find_package(fmt REQUIRED)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
 find_package(CLI11 REQUIRED)
+
+option(FUSESCOPE_ISAL "Inflate with ISA-L, three times as fast as zlib, where it is found" ON)
+if(FUSESCOPE_ISAL)
+    pkg_check_modules(isal IMPORTED_TARGET libisal)
+endif()
 
 if(FUSESCOPE_GUI)
     find_package(Qt6 6.4 QUIET COMPONENTS Widgets Charts Svg)

@@ -49,6 +49,9 @@ private Q_SLOTS:
         QVERIFY(!plan.left_out.empty());
         const auto tip = headlineTip();
         QVERIFY2(tip.contains(QLatin1String("Left out of the plan")), qPrintable(tip));
+        for (const Finding& f : analysis().findings) // by the names on their cards
+            if (f.id == plan.left_out.front())
+                QVERIFY2(tip.contains(QString::fromStdString(catalogEntry(f.pattern).title)), qPrintable(tip));
         session().setMeasured({});
         QCOMPARE(session().measuredPlan().plan.findings, before);
     }
@@ -64,6 +67,38 @@ private Q_SLOTS:
             failed += queue().job(row).state == FuseJob::State::Failed ? 1 : 0;
         QCOMPARE(failed, wanted);
         QVERIFY(errorWords(queue().job(row_).error).long_text.contains(QLatin1String("ssh gpu-box")));
+    }
+
+    // A finding of the plan counts as measured once one of its shapes is: that is not all of it yet.
+    void aPlanMeasuredInPartSaysSo() {
+        MeasuredPlan plan;
+        plan.measured = plan.parts = 2;
+        plan.predicted_step_ns = {1e6, 2e6, 3e6};
+        QVERIFY(measuredPlanText(analysis(), plan).endsWith(QLatin1String(", measured")));
+        plan.predicted_instances = 3;
+        QVERIFY(measuredPlanText(analysis(), plan).endsWith(QLatin1String(", measured in part")));
+        // Findings by the names on their cards.
+        QVERIFY2(headlineTip().contains(QLatin1String("Residual add + RMSNorm")), qPrintable(headlineTip()));
+    }
+
+    // In a small window, too: what is to be done stands at the sentence's end.
+    void whatWentWrongIsReadWhole() {
+        const QSize before = window_->size();
+        window_->resize(1280, 800);
+        window_->resetLayout();
+        session().pick({PickKind::Finding, static_cast<std::uint32_t>(row_)});
+        queue().fuse(row_);
+        played_->fail("no_runner");
+        QCoreApplication::processEvents();
+        const auto* note = bar()->findChild<QLabel*>();
+        QVERIFY(note->isVisible() && note->text().contains(QLatin1String("ssh gpu-box")));
+        const int needed = note->heightForWidth(note->width());
+        QTRY_VERIFY2(note->visibleRegion().boundingRect().height() >= needed, qPrintable(QString::number(needed)));
+        const QRect words(note->mapTo(findings(), QPoint(0, 0)), note->size());
+        const auto* details = findings()->findChild<QTextBrowser*>();
+        QVERIFY(!words.intersects({details->mapTo(findings(), QPoint(0, 0)), details->size()}));
+        window_->resize(before);
+        window_->resetLayout();
     }
 
     void cancelOfOneThatWaitsLeavesTheOthers() {

@@ -7,16 +7,23 @@
 
 #include <QComboBox>
 #include <QLockFile>
+#include <QProcess>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QTemporaryDir>
+#include <QThread>
 
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <csignal>
+#include <cstdio>
 #include <ctime>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
 
 namespace fusescope {
 namespace {
@@ -77,6 +84,27 @@ private:
 bool keep(const QString& path, const SessionFile& session) {
     MeasuredFile known;
     return keepResults(path, session, known) == Kept::Yes;
+}
+
+// What a window of another process does: results one after the other, each told when it is kept.
+constexpr int kResults = 40;
+int keepMany(const QString& path, const QString& who) {
+    SessionFile session = oneSession();
+    session.measured.clear();
+    MeasuredFile known;
+    for (int i = 0; i < kResults; ++i) {
+        MeasuredResult m;
+        m.finding = who.toStdString() + std::to_string(i);
+        m.instance_class = "x";
+        session.measured.set(m);
+        Kept kept = Kept::Busy;
+        while ((kept = keepResults(path, session, known)) == Kept::Busy) {
+        }
+        if (kept != Kept::Yes) return 1;
+        std::printf("%s\n", m.finding.c_str());
+        std::fflush(stdout);
+    }
+    return 0;
 }
 
 QStringList filesIn(const QString& folder) { return QDir(folder).entryList(QDir::Files); }
@@ -264,6 +292,53 @@ private Q_SLOTS:
         QVERIFY(third->session().measured().any(third->session().analysis()->findings[1].id));
     }
 
+    // Three programs write one file at once, and one of them is killed: what any of them had kept is there.
+    void whatSeveralProgramsKeepIsThere() {
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("a.fusescope"));
+        QProcess programs[3];
+        for (int i = 0; i < 3; ++i)
+            programs[i].start(QCoreApplication::applicationFilePath(),
+                              {QStringLiteral("keep"), path, QString(QLatin1Char(static_cast<char>('a' + i)))});
+        QByteArray told;
+        while (told.count('\n') < 5) {
+            QVERIFY(programs[0].waitForReadyRead(kLoadMs));
+            told += programs[0].readAllStandardOutput();
+        }
+        programs[0].kill();
+        for (QProcess& program : programs) {
+            QVERIFY(program.waitForFinished(kLoadMs));
+            told += program.readAllStandardOutput();
+        }
+        QCOMPARE(programs[1].exitCode() + programs[2].exitCode(), 0);
+        const std::optional<SessionFile> kept = keptResults(path);
+        QVERIFY(kept.has_value());
+        const QList<QByteArray> names = told.split('\n');
+        QVERIFY(names.size() > 2 * kResults + 5); // and the end of the last line
+        for (const QByteArray& name : names)
+            QVERIFY2(name.isEmpty() || kept->measured.any(name.toStdString()), name.constData());
+    }
+
+    // The last chance to keep what waits is worth a wait.
+    void whatWaitsIsKeptWhenTheWindowIsClosed() {
+        const QTemporaryDir folder;
+        auto window = windowOn(folder.path(), {sampleTrace(), sampleGraph()});
+        QVERIFY(window != nullptr);
+        const QString path = keptResultsPath(folder.path(), window->session().analysis()->files);
+        QLockFile other(path + QStringLiteral(".lock"));
+        QVERIFY(other.lock());
+        window->session().setMeasured(oneResult(*window->session().analysis()));
+        QVERIFY(!QFile::exists(path));
+        // As a window that is slow: it gives the file free while this one closes.
+        std::thread slow([&] {
+            QThread::msleep(300);
+            other.unlock();
+        });
+        window->close();
+        slow.join();
+        QVERIFY(keptResults(path).has_value());
+    }
+
     void whileAnotherWritesItIsTriedAgain() {
         const QTemporaryDir folder;
         auto window = windowOn(folder.path(), {sampleTrace(), sampleGraph()});
@@ -309,6 +384,30 @@ private Q_SLOTS:
         QCOMPARE(filesIn(folder.path()).size(), 1);
     }
 
+    void whatCouldNotBeReadAgainLeavesTheFileAsItWas() {
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("a.fusescope"));
+        SessionFile session = oneSession();
+        QVERIFY(keep(path, session));
+        MeasuredFile known{session.measured, {}};
+        session.regions.resize(1001);
+        QVERIFY(!sessionJson(session).ok());
+        QCOMPARE(keepResults(path, session, known), Kept::TooMuch);
+        QVERIFY(keptResults(path).has_value());
+        session.regions.resize(1000);
+        QCOMPARE(keepResults(path, session, known), Kept::Yes);
+        QCOMPARE(keptResults(path)->regions.size(), std::size_t{1000});
+        ChosenRegion long_name;
+        long_name.nodes.emplace_back(65'537, 'n');
+        QVERIFY(!fitsIntoFile(long_name));
+        session.regions = {long_name};
+        QCOMPARE(keepResults(path, session, known), Kept::TooMuch);
+        long_name.nodes.front().pop_back();
+        QVERIFY(fitsIntoFile(long_name));
+        session.regions = {long_name};
+        QCOMPARE(keepResults(path, session, known), Kept::Yes);
+    }
+
     void whatIsNoFileOfResultsIsLeftAlone() {
         const QTemporaryDir folder;
         const QString pipe = folder.filePath(QStringLiteral("pipe.fusescope"));
@@ -340,5 +439,13 @@ private Q_SLOTS:
 
 } // namespace fusescope
 
-QTEST_MAIN(fusescope::KeptResultsTest)
+int main(int argc, char** argv) {
+    if (argc == 4 && std::string_view(argv[1]) == "keep") {
+        const QCoreApplication application(argc, argv); // locks name the program
+        return fusescope::keepMany(QString::fromLocal8Bit(argv[2]), QString::fromLocal8Bit(argv[3]));
+    }
+    const QApplication application(argc, argv);
+    fusescope::KeptResultsTest test;
+    return QTest::qExec(&test, argc, argv);
+}
 #include "kept_results_test.moc"

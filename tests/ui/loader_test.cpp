@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Runs that do not stop when they are told to: as where a file system hangs.
 #include "app/loader.h"
+#include "app/loose_threads.h"
 
 #include <QSignalSpy>
 #include <QTest>
@@ -49,7 +50,7 @@ private Q_SLOTS:
         }
         QCOMPARE(shown, (QStringList{QStringLiteral("a"), QStringLiteral("b")}));
         files.go.set_value();
-        QTRY_VERIFY_WITH_TIMEOUT(!Loader::someStillRun(), kWaitMs);
+        QTRY_VERIFY_WITH_TIMEOUT(!LooseThreads::someStillRun(), kWaitMs);
         QTest::qWait(20);
         QCOMPARE(shown.size(), 2); // what it found is thrown away
     }
@@ -59,9 +60,9 @@ private Q_SLOTS:
         auto loader = std::make_unique<Loader>(nullptr, files.reader());
         loader->start({"stuck"}, {}, nullptr);
         loader.reset();
-        QVERIFY(Loader::someStillRun());
+        QVERIFY(LooseThreads::someStillRun());
         files.go.set_value();
-        QTRY_VERIFY_WITH_TIMEOUT(!Loader::someStillRun(), kWaitMs);
+        QTRY_VERIFY_WITH_TIMEOUT(!LooseThreads::someStillRun(), kWaitMs);
         QTest::qWait(20); // nobody is told
     }
 };

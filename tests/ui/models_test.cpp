@@ -80,7 +80,7 @@ void ModelsTest::moduleTreeFoldsIdenticalLayers() {
     tree.folds = {{layers}};
     for (Module& module : tree.modules) module.fold_group = Id<struct FoldTag>::kNone;
     for (const ModuleId id : layers) tree.modules[id.index()].fold_group = 0;
-    for (std::size_t m = 0; m < value.modules.size(); ++m) value.modules[m] = {10, 100, 1000, 2000, 0.01, ""};
+    for (std::size_t m = 0; m < value.modules.size(); ++m) value.modules[m] = {10, 100e9, 1000, 2000, 0.01, ""};
 
     ModuleTreeModel model;
     model.setAnalysis(std::make_shared<const Analysis>(std::move(value)));
@@ -89,7 +89,8 @@ void ModelsTest::moduleTreeFoldsIdenticalLayers() {
     QCOMPARE(model.copiesAt(fold), 4);
     QVERIFY(!findRow(model, QStringLiteral("layers 1")).isValid());
     QCOMPARE(fold.siblingAtColumn(ModuleTreeModel::ParametersColumn).data(SortRole).toLongLong(), 40);
-    QCOMPARE(fold.siblingAtColumn(ModuleTreeModel::FlopsColumn).data(SortRole).toDouble(), 400.0);
+    QCOMPARE(fold.siblingAtColumn(ModuleTreeModel::FlopsColumn).data(SortRole).toDouble(), 400e9);
+    QCOMPARE(fold.siblingAtColumn(ModuleTreeModel::FlopsColumn).data().toString(), QStringLiteral("400 G"));
     QCOMPARE(fold.siblingAtColumn(ModuleTreeModel::TimeColumn).data(SortRole).toDouble(), 12000.0);
     QCOMPARE(fold.siblingAtColumn(ModuleTreeModel::ShareColumn).data(ShareRole).toDouble(), 0.04);
     // The representative is picked; every copy leads to this row, and what is below them to the rows below.

@@ -50,6 +50,7 @@ private Q_SLOTS:
     void emptyStatesSayWhatHelps();
     void modelTreeFollowsAndPicks();
     void modelTreeShowsFlopsWithoutATrace();
+    void modelTreeShowsParametersWithAGraph();
     void modelTreeOpensTheGraph();
     void modelFilterShowsMatchesOnly();
     void tablesFollowAndPick();
@@ -127,6 +128,19 @@ void PanelsTest::modelTreeShowsFlopsWithoutATrace() {
     session_->setAnalysis(testing::syntheticAnalysis(options));
     QCOMPARE(shown(), (std::vector<int>{ModuleTreeModel::ModuleColumn, ModuleTreeModel::ParametersColumn,
                                         ModuleTreeModel::FlopsColumn}));
+}
+
+void PanelsTest::modelTreeShowsParametersWithAGraph() {
+    ModelPanel panel(session_.get());
+    show(panel, 600, 600);
+    auto* tree = panel.findChild<QTreeView*>();
+    session_->setAnalysis(analysis_);
+    QVERIFY(!tree->isColumnHidden(ModuleTreeModel::ParametersColumn));
+    Analysis alone = *analysis_;
+    alone.graph = nullptr;
+    session_->setAnalysis(std::make_shared<const Analysis>(std::move(alone)));
+    QVERIFY(tree->isColumnHidden(ModuleTreeModel::ParametersColumn)); // nothing but dashes
+    QVERIFY(!tree->isColumnHidden(ModuleTreeModel::TimeColumn));
 }
 
 void PanelsTest::modelTreeOpensTheGraph() {
@@ -347,6 +361,12 @@ void PanelsTest::noFindings() {
     QVERIFY(note->accessibleName().contains(QLatin1String("Nothing here")));
     QVERIFY(note->accessibleDescription().contains(QLatin1String("RMSNorm")));
     QVERIFY(!note->accessibleDescription().contains(QLatin1String("pointwise"))); // nothing looks for those
+    // A trace that ends before its first kernel is no model that is fused well.
+    Analysis cut = testing::syntheticAnalysisValue(options);
+    cut.graph = nullptr;
+    cut.trace = std::make_shared<const TraceStore>();
+    session_->setAnalysis(std::make_shared<const Analysis>(std::move(cut)));
+    QVERIFY2(note->accessibleName().contains(QLatin1String("No GPU kernel")), qPrintable(note->accessibleName()));
 }
 
 void PanelsTest::themesAndReopeningKeepWorking() {

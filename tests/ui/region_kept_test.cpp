@@ -4,6 +4,7 @@
 #include "tests/ui/fuse_fixture.h"
 
 #include "app/kept_results.h"
+#include "app/session_file.h"
 #include "core/measured/after.h"
 #include "core/measured/chosen_gain.h"
 #include "ui/base/paint.h"
@@ -118,6 +119,80 @@ private Q_SLOTS:
         QVERIFY(session().regions().empty());
         session().setAnalysis(now);
         QVERIFY(prepared());
+    }
+
+    // While regions are made for another step the session still has those of the step before: saved are they once.
+    void savedInTheMiddleOfAnotherStepTheyAreThereOnce() {
+        session().wantRegion({nodes({"mul_12", "add_8", "softmax"}), {}, {}});
+        QVERIFY(chosen());
+        session().setAnalysis(std::make_shared<Analysis>(*session().analysis()));
+        QVERIFY(queue().choosing());
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("mine.fusescope"));
+        QSignalSpy written(window_.get(), &MainWindow::exported);
+        window_->saveSession(path);
+        QVERIFY(written.wait(kLoadMs));
+        const Result<SessionFile> read = readSessionFile(path);
+        QVERIFY(read.ok());
+        QCOMPARE(read->regions.size(), std::size_t{1});
+        QVERIFY(prepared() && chosen());
+    }
+
+    // One more could be saved and not be opened again.
+    void aThousandAreAsManyAsASessionHolds() {
+        session().wantRegion({nodes({"mul_12", "add_8", "softmax"}), {}, {}});
+        QVERIFY(chosen());
+        std::vector<ChosenPtr> many;
+        for (int i = 1; i < 1000; ++i) {
+            ChosenRegion one = *session().regions().front();
+            one.id += "." + std::to_string(i);
+            one.note = std::to_string(i);
+            many.push_back(std::make_shared<const ChosenRegion>(std::move(one)));
+        }
+        session().addRegions(std::move(many));
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("mine.fusescope"));
+        const auto saved = [&] {
+            QSignalSpy written(window_.get(), &MainWindow::exported);
+            window_->saveSession(path);
+            return written.wait(kLoadMs) && written.front().back().toBool();
+        };
+        QVERIFY(saved());
+        QCOMPARE(readSessionFile(path)->regions.size(), std::size_t{1000});
+        QVERIFY(window_->banner().sentences().isEmpty());
+        session().wantRegion({nodes({"silu", "linear_6"}), {}, {}});
+        QVERIFY(chosen());
+        QCOMPARE(session().regions().size(), std::size_t{1000});
+        QCOMPARE(window_->banner().sentences().size(), 1);
+        QVERIFY(window_->banner().sentences().front().contains(QLatin1String("at most 1,000 regions")));
+        // One that is there is no more; nor is one in the place of another, which then cannot come back.
+        session().wantRegion({nodes({"mul_12", "add_8", "softmax"}), {}, {}});
+        QVERIFY(chosen());
+        QCOMPARE(window_->banner().sentences().size(), 1);
+        queue().removeRegion(analysis().findings.size() + 500);
+        session().wantRegion({nodes({"silu", "linear_6"}), {}, {}});
+        QVERIFY(chosen());
+        QCOMPARE(session().regions().size(), std::size_t{1000});
+        queue().undoStack()->undo();
+        QVERIFY(chosen());
+        QCOMPARE(session().regions().size(), std::size_t{1000});
+        // However it came about: what could not be read is not written.
+        ChosenRegion more = *session().regions().front();
+        more.id += ".more";
+        session().addRegions({std::make_shared<const ChosenRegion>(more)});
+        QVERIFY(!saved());
+        QCOMPARE(readSessionFile(path)->regions.size(), std::size_t{1000});
+        window_->session().clear();
+    }
+
+    void whatASessionOfManyLacksRoomForIsSaid() {
+        std::vector<ChosenRegion> saved(1001);
+        for (std::size_t i = 0; i < saved.size(); ++i) saved[i].module = "nowhere." + std::to_string(i);
+        queue().restoreRegions(std::move(saved));
+        QVERIFY(!window_->banner().sentences().isEmpty());
+        QVERIFY(window_->banner().sentences().front().startsWith(QLatin1String("1 of the regions")));
+        QCOMPARE(queue().awaited().size(), std::size_t{1000});
+        QVERIFY(chosen());
     }
 
     void aSessionBringsThemBack() {

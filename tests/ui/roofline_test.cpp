@@ -52,6 +52,8 @@ private Q_SLOTS:
     void roofsMeetAtTheRidge();
     void tooltipTellsTheFigures();
     void measuredFindingsAreArrowsToReach();
+    void wordsKeepOffWhatIsThere();
+    void wordsOfAnArrowCoverNoChosenMark();
     void oddNumbersAreLeftOut();
     void keepsUpWithManyRows();
 
@@ -264,6 +266,52 @@ void RooflineTest::measuredFindingsAreArrowsToReach() {
     session_->setMeasured({});
     QTest::keyClick(view_, Qt::Key_M); // nothing to go to
     QCOMPARE(session_->selection().pick, (Pick{PickKind::Finding, 1}));
+}
+
+void RooflineTest::wordsKeepOffWhatIsThere() {
+    const QRectF area(0, 0, 400, 300), mark(100, 100, 10, 10);
+    const QSizeF words(80, 16);
+    const QRectF right = placeBeside(mark, words, area, {});
+    QVERIFY(right.left() > mark.right() && right.left() < mark.right() + 10);
+    QCOMPARE(right.center().y(), mark.center().y());
+    const QRectF other = placeBeside(mark, words, area, {right});
+    QVERIFY(!other.intersects(right) && !other.intersects(mark));
+    // At the right border it neither leaves the area nor covers its mark.
+    const QRectF last(385, 100, 10, 10), beside = placeBeside(last, words, area, {last});
+    QVERIFY(area.contains(beside) && !beside.intersects(last));
+    // No room at all: still within the area.
+    QVERIFY(area.contains(placeBeside(mark, words, area, {area})));
+}
+
+void RooflineTest::wordsOfAnArrowCoverNoChosenMark() {
+    Analysis made = testing::syntheticAnalysisValue();
+    std::uint32_t op = plottableOps(made).front(); // the fused form ends exactly right below this mark
+    const double ai = made.ops[op].intensity(), rate = made.ops[op].achievedFlops();
+    for (Instance& i : made.findings[0].instances) {
+        i.forward_ns = 100'000;
+        i.backward_ns = 0;
+        i.now.flops = 0.25 * rate * 1e-4;
+        i.now.bytes_read = 4 * i.now.flops / ai;
+        i.fused.flops = i.now.flops;
+        i.fused.bytes_read = i.now.flops / (ai / 2); // left of it, at its height: words to the right would cover it
+    }
+    use(std::make_shared<const Analysis>(std::move(made)));
+    session_->setMeasured(testing::measuredAs(*analysis_, 0, 0.25));
+    session_->pick({PickKind::Finding, 0});
+    QVERIFY(!panel_->grab().isNull());
+    RooflineMovesItem* moves = nullptr;
+    for (QGraphicsItem* item : view_->chart()->childItems())
+        if (moves == nullptr) moves = dynamic_cast<RooflineMovesItem*>(item);
+    QVERIFY(moves != nullptr);
+    const auto labels = moves->labels();
+    QCOMPARE(labels.size(), std::size_t{1});
+    for (const QRectF& taken : marks_->occupied()) {
+        QVERIFY(!taken.intersects(labels[0].second));
+        const QRectF mark = moves->chosenMarks().front(); // which is taken itself; no words lie under it
+        QVERIFY(taken == mark || !taken.intersects(mark));
+    }
+    session_->clear();
+    QVERIFY(moves->labels().empty());
 }
 
 void RooflineTest::oddNumbersAreLeftOut() {

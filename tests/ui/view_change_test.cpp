@@ -2,6 +2,7 @@
 // Files that are closed or exchanged in the middle of a drag or below an open menu; names that are long.
 #include "app/banner.h"
 #include "app/welcome.h"
+#include "tests/support/measured.h"
 #include "tests/support/synthetic_analysis.h"
 #include "ui/graph/graph_canvas.h"
 #include "ui/graph/graph_panel.h"
@@ -14,6 +15,9 @@
 #include <QPushButton>
 #include <QTimer>
 #include <QtTest>
+
+#include <algorithm>
+#include <vector>
 
 using namespace fusescope;
 
@@ -89,6 +93,42 @@ private Q_SLOTS:
         const Menu seen = closeFilesBelowMenu(session, canvas, canvas->rect().center());
         QVERIFY(seen.opened);
         QVERIFY(seen.closed);
+    }
+
+    // Both pictures hold the one that the session has: none reckons its own.
+    void measuredFusionsAreReckonedOnceForAllViews() {
+        Session session;
+        GraphPanel graph(&session);
+        TimelinePanel timeline(&session);
+        for (QWidget* panel : {static_cast<QWidget*>(&graph), static_cast<QWidget*>(&timeline)}) {
+            panel->resize(900, 600);
+            panel->show();
+        }
+        session.setAnalysis(testing::syntheticAnalysis());
+        QTRY_VERIFY(graph.settled());
+        const auto paint = [&] { return !graph.grab().isNull() && !timeline.grab().isNull(); };
+        std::vector<Session::ShownFused> seen;
+        const auto isOneMore = [&] {
+            const bool painted = paint() && paint();
+            const Session::ShownFused one = session.shownFused();
+            const bool shared = one.use_count() == 4; // here, in the session, and in each picture
+            const bool fresh = std::find(seen.begin(), seen.end(), one) == seen.end();
+            seen.push_back(one);
+            return painted && shared && fresh;
+        };
+        QVERIFY(isOneMore());
+        QVERIFY(seen.back()->empty());
+        session.setMeasured(testing::measuredAs(*session.analysis(), 0, 0.25));
+        QVERIFY(isOneMore());
+        const std::size_t fused = seen.back()->size();
+        QVERIFY(fused > 0);
+        session.pick({PickKind::Finding, 1});
+        QVERIFY(isOneMore());
+        session.setMeasured({});
+        QVERIFY(isOneMore());
+        QVERIFY(seen.back()->empty());
+        session.setAnalysis(nullptr);
+        QVERIFY(session.shownFused()->empty());
     }
 
     void theMenuOfTheModelMeansTheModule() {

@@ -26,7 +26,7 @@ void writeSession(const QString& path, const QString& input, const QString& devi
     session.measured.set(one);
     QFile file(path);
     QVERIFY(file.open(QIODevice::WriteOnly));
-    file.write(sessionJson(session));
+    file.write(*sessionJson(session));
 }
 
 } // namespace

@@ -72,7 +72,7 @@ private Q_SLOTS:
         const QString path = folder.filePath(QStringLiteral("s.fusescope"));
         QFile file(path);
         QVERIFY(file.open(QIODevice::WriteOnly));
-        file.write(sessionJson(session));
+        file.write(*sessionJson(session));
         file.close();
         window_->openSession(path);
         QVERIFY(settled());
@@ -97,7 +97,7 @@ private Q_SLOTS:
         session.step = QStringLiteral("4");
         QFile file(path);
         QVERIFY(file.open(QIODevice::WriteOnly));
-        file.write(sessionJson(session));
+        file.write(*sessionJson(session));
         file.close();
         MainWindow window(false);
         window.openSession(path);
@@ -191,6 +191,27 @@ private Q_SLOTS:
         window.saveSession(folder.filePath(QStringLiteral("s.fusescope")));
         QVERIFY(ended.count() == 1 || ended.wait(kLoadMs));
         QVERIFY(ended.front().back().toBool());
+    }
+
+    // Docks of a wide window in a narrow one: the graph between them keeps its share.
+    void aSessionOfALargerWindowLeavesTheGraphItsRoom() {
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("wide.fusescope"));
+        const auto graphShare = [&] {
+            QCoreApplication::processEvents();
+            return static_cast<double>(window_->centralWidget()->width()) / window_->width();
+        };
+        window_->resize(1920, 1080);
+        window_->resetLayout();
+        const double wide = graphShare();
+        QSignalSpy ended(window_.get(), &MainWindow::exported);
+        window_->saveSession(path);
+        QVERIFY(ended.wait(kLoadMs));
+        window_->resize(1280, 800);
+        window_->openSession(path);
+        QVERIFY(settled());
+        const double narrow = graphShare();
+        QVERIFY2(narrow > wide - 0.05, qPrintable(QStringLiteral("%1 of %2").arg(narrow).arg(wide)));
     }
 
     void aPictureIsNotWrittenOverAnInput() {

@@ -2,6 +2,7 @@
 #include "ui/base/session.h"
 
 #include "core/measured/chosen_gain.h"
+#include "core/measured/moves.h"
 
 #include <algorithm>
 
@@ -22,7 +23,7 @@ void Session::setAnalysis(AnalysisPtr analysis) {
     if (forget) measured_.clear();
     if (!same) regions_.clear();
     analysis_ = std::move(analysis);
-    measured_plan_.reset();
+    forgetReckoned();
     history_.assign(1, Pick{});
     position_ = 0;
     selection_ = {};
@@ -35,13 +36,25 @@ void Session::setAnalysis(AnalysisPtr analysis) {
 
 void Session::setMeasured(MeasuredSet measured) {
     measured_ = std::move(measured);
-    measured_plan_.reset();
+    forgetReckoned();
     Q_EMIT measuredChanged();
 }
 
 const MeasuredPlan& Session::measuredPlan() const {
     if (!measured_plan_) measured_plan_ = analysis_ ? applyMeasured(*analysis_, measured_, regions_) : MeasuredPlan{};
     return *measured_plan_;
+}
+
+const Session::ShownFused& Session::shownFused() const {
+    if (!shown_fused_)
+        shown_fused_ = std::make_shared<const std::vector<TimelineFused>>(
+            analysis_ ? timelineFused(*analysis_, measured_, selection_, regions_) : std::vector<TimelineFused>());
+    return shown_fused_;
+}
+
+void Session::forgetReckoned() {
+    measured_plan_.reset();
+    shown_fused_.reset();
 }
 
 void Session::addRegions(std::vector<ChosenPtr> regions) {
@@ -54,7 +67,7 @@ void Session::addRegions(std::vector<ChosenPtr> regions) {
         else
             regions_.push_back(std::move(region));
     }
-    measured_plan_.reset();
+    forgetReckoned();
     Q_EMIT regionsChanged();
 }
 
@@ -63,7 +76,7 @@ void Session::removeRegion(const std::string& id) {
     if (at == regions_.end()) return;
     const bool picked = selection_.pick == Pick{PickKind::Region, numberOf(id)};
     regions_.erase(at);
-    measured_plan_.reset();
+    forgetReckoned();
     Q_EMIT regionsChanged();
     if (picked) clear();
 }
@@ -125,6 +138,7 @@ void Session::pick(Pick pick) {
 void Session::show(Pick pick) {
     setMarkedRange(0, 0);
     selection_ = analysis_ ? setsOf(pick) : SelectionSets{};
+    shown_fused_.reset();
     Q_EMIT selectionChanged();
 }
 

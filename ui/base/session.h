@@ -6,6 +6,7 @@
 #include "core/analysis/analysis.h"
 #include "core/analysis/selection.h"
 #include "core/draw/draw_list.h"
+#include "core/draw/timeline_draw.h"
 #include "core/measured/measured.h"
 #include "core/region/chosen.h"
 
@@ -38,6 +39,10 @@ public:
     [[nodiscard]] const MeasuredSet& measured() const { return measured_; }
     // The analysis' plan with it and with regions(); reckoned once. Empty without an analysis.
     [[nodiscard]] const MeasuredPlan& measuredPlan() const;
+    // timelineFused() of what is shown and selected, for every view that draws it; reckoned once. Not null; empty
+    // without an analysis. The same pointer as before is the same fusions.
+    using ShownFused = std::shared_ptr<const std::vector<TimelineFused>>;
+    [[nodiscard]] const ShownFused& shownFused() const;
 
     // What the user chose to run beyond the findings. Files that are opened anew begin without; whoever makes regions
     // brings them to another step of the same files.
@@ -82,12 +87,14 @@ Q_SIGNALS:
 
 private:
     void show(Pick pick);
+    void forgetReckoned();
     [[nodiscard]] SelectionSets setsOf(Pick pick) const;
 
     AnalysisPtr analysis_;
     SelectionSets selection_;
     MeasuredSet measured_;
     mutable std::optional<MeasuredPlan> measured_plan_; // none: not reckoned yet
+    mutable ShownFused shown_fused_;                    // null: not reckoned yet
     std::vector<ChosenPtr> regions_;
     std::vector<std::vector<NodeId>> node_sets_; // by the number of a pick of several nodes
     std::pair<std::int64_t, std::int64_t> marked_{};

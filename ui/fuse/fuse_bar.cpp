@@ -64,12 +64,25 @@ void FuseBar::show(int row) {
     update();
 }
 
-// As much of the words as the button has room for.
+// The words in full, or of a path its end, or as much of that as the button has room for.
 void FuseBar::elide() {
     constexpr int kFrame = 16;
     const int room = std::max(0, this_->width() - kFrame);
-    this_->setText(
-        this_->fontMetrics().elidedText(words_, Qt::ElideMiddle, room).replace(QLatin1Char('&'), QLatin1String("&&")));
+    const QFontMetrics metrics = this_->fontMetrics();
+    const QString words = metrics.horizontalAdvance(words_) <= room ? words_ : short_words_;
+    this_->setText(metrics.elidedText(words, Qt::ElideMiddle, room).replace(QLatin1Char('&'), QLatin1String("&&")));
+}
+
+// All of the note's lines: a splitter asks no widget how high it is at its width, and would cut what is to be done.
+void FuseBar::fitNote() {
+    const QMargins around = layout()->contentsMargins();
+    const int wide = width() - around.left() - around.right();
+    note_->setMinimumHeight(note_->isHidden() ? 0 : std::max(0, note_->heightForWidth(wide)));
+}
+
+void FuseBar::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    fitNote();
 }
 
 bool FuseBar::eventFilter(QObject* watched, QEvent* event) {
@@ -91,6 +104,7 @@ void FuseBar::update() {
     if (region) {
         const QString words = fuseThisText(*analysis, selected);
         words_ = words;
+        short_words_ = fuseThisShort(*analysis, selected);
         elide();
         this_->setToolTip(
             queue_->choosing()
@@ -133,11 +147,13 @@ void FuseBar::update() {
     const bool runner_missing = queue_->runner() == nullptr || !queue_->runner()->available();
     runner_->setVisible(!job.active() && finding.verdict != Verdict::AlreadyFused && (failed || runner_missing));
     note_->setText(note);
+    note_->setToolTip(plainTip(note)); // in the smallest window the list leaves it fewer lines
     note_->setVisible(!note.isEmpty());
     note_->setFont(uiFont(12));
     QPalette own = paletteOf(session_->theme());
     own.setColor(QPalette::WindowText, qColor(failed ? ColourRole::Danger : ColourRole::TextMuted, session_->theme()));
     note_->setPalette(own);
+    fitNote();
 }
 
 } // namespace fusescope

@@ -25,14 +25,16 @@ Q_SIGNALS:
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     void update();
     void elide();
+    void fitNote();
     Session* session_;
     FuseQueue* queue_;
     int row_ = -1;
-    QString words_; // of the button for the selection, in full
+    QString words_, short_words_; // of the button for the selection, in full, and for little room
     QPushButton *button_, *runner_, *this_;
     QProgressBar* progress_;
     QLabel* note_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/fuse/fuse_queue.h"
 
+#include "core/base/format.h"
+#include "core/measured/measured_json.h"
 #include "ui/base/paint.h"
 #include "ui/fuse/fuse_commands.h"
 
@@ -244,6 +246,13 @@ void FuseQueue::onMeasured(qint64 id, const FuseResult& result) {
 // An earlier result that is good for more stays, and the new one is told.
 void FuseQueue::keep(Entry& entry, MeasuredResult landed) {
     const MeasuredResult* earlier = session_->measured().find(landed.finding, landed.instance_class);
+    if (earlier == nullptr && session_->measured().results().size() >= kMostFileResults) {
+        if (!std::exchange(entry.told, true))
+            Q_EMIT refused(tr("A session holds at most %1 measured results, as many as there are now: what is measured "
+                              "beyond is not kept. Clear measured results to make room.")
+                               .arg(text(formatCount(static_cast<std::int64_t>(kMostFileResults)))));
+        return;
+    }
     if (earlier == nullptr || takesThePlaceOf(*session_->analysis(), earlier->result, landed.result)) {
         undo_.push(new LandResult(session_, std::move(landed)));
         return;

@@ -87,6 +87,8 @@ private:
     // Runs in a worker; what it made comes back to `then` in this thread, unless other files were opened meanwhile.
     void choose(std::function<Made(const Analysis&)> make, std::function<void(Made)> then);
     [[nodiscard]] bool awaits(const std::string& id) const;
+    // Why the session cannot take one more region (kMostFileRegions), in a sentence; "" when it can.
+    [[nodiscard]] QString reasonAgainstAdding(const ChosenRegion& region) const;
     [[nodiscard]] ChosenPtr measurable(ChosenWork work); // can be measured once the session has it
     void prepare();
     void setPrepared(std::size_t generation, std::vector<PreparedWork> prepared);

@@ -2,6 +2,8 @@
 // Regions of the user's own choice: made in a worker, brought back from sessions and from undo.
 #include "ui/fuse/fuse_queue.h"
 
+#include "core/base/format.h"
+#include "core/measured/measured_json.h"
 #include "ui/base/paint.h"
 #include "ui/fuse/fuse_commands.h"
 
@@ -70,6 +72,10 @@ void FuseQueue::fuseWish(const RegionWish& wish) {
             }
             std::size_t row = work->finding.value_or(0);
             if (!work->finding) {
+                if (const QString why = reasonAgainstAdding(work->chosen); !why.isEmpty()) {
+                    Q_EMIT refused(why);
+                    return;
+                }
                 const ChosenPtr region = measurable(std::move(*work));
                 session_->addRegions({region});
                 row = static_cast<std::size_t>(session_->workRowOf(region->id));
@@ -79,7 +85,25 @@ void FuseQueue::fuseWish(const RegionWish& wish) {
         });
 }
 
+QString FuseQueue::reasonAgainstAdding(const ChosenRegion& region) const {
+    if (session_->workRowOf(region.id) >= 0) return {}; // it takes its own place
+    if (session_->regions().size() + awaited().size() >= kMostFileRegions)
+        return tr("A session holds at most %1 regions of your own, as many as there are now. Remove one (Delete, in "
+                  "the list of findings) to choose another.")
+            .arg(text(formatCount(static_cast<std::int64_t>(kMostFileRegions))));
+    if (!fitsIntoFile(region)) return tr("Names in this region are longer than a session can hold.");
+    return {};
+}
+
 void FuseQueue::restoreRegions(std::vector<ChosenRegion> saved, std::string picked) {
+    std::size_t taken = awaited().size();
+    for (const ChosenPtr& region : session_->regions()) taken += holds(saved, region->id) ? 0U : 1U;
+    if (const std::size_t room = kMostFileRegions - std::min(taken, kMostFileRegions); saved.size() > room) {
+        Q_EMIT refused(tr("%1 of the regions that were saved are left out: a session holds at most %2.")
+                           .arg(saved.size() - room)
+                           .arg(text(formatCount(static_cast<std::int64_t>(kMostFileRegions)))));
+        saved.resize(room);
+    }
     std::vector<std::string> ids;
     ids.reserve(saved.size());
     for (const ChosenRegion& one : saved) ids.push_back(one.id);
@@ -132,7 +156,9 @@ std::vector<ChosenRegion> FuseQueue::awaited() const {
 bool FuseQueue::awaits(const std::string& id) const { return holds(awaited(), id); }
 
 void FuseQueue::bringBack(const ChosenPtr& region) {
-    if (of_regions_.contains(region->id))
+    if (const QString why = reasonAgainstAdding(*region); !why.isEmpty())
+        Q_EMIT refused(why);
+    else if (of_regions_.contains(region->id))
         session_->addRegions({region});
     else
         restoreRegions({*region});

@@ -319,6 +319,8 @@ QString measuredPlanText(const Analysis& analysis, const MeasuredPlan& plan) {
                   then = text(formatDuration(plan.predicted_step_ns.expected));
     if (plan.measured == plan.parts && plan.predicted_instances == 0)
         return tr("step %1 → %2, measured").arg(now, then) + beside;
+    if (plan.measured == plan.parts) // but not all of their instances
+        return tr("step %1 → %2, measured in part").arg(now, then) + beside;
     return tr("step %1 → %2, measured in %3 of %4 findings")
                .arg(now, then, QString::number(plan.measured), QString::number(plan.parts)) +
            beside;
@@ -335,12 +337,8 @@ QString stillPredictedText(const MeasuredPlan& plan) {
         .arg(all);
 }
 
-QString planChangeText(const MeasuredPlan& plan) {
-    const auto names = [](const std::vector<std::string>& ids) {
-        QStringList out;
-        for (const std::string& id : ids) out << text(id);
-        return out.join(QStringLiteral(", "));
-    };
+QString planChangeText(const Analysis& analysis, const MeasuredPlan& plan) {
+    const auto names = [&](const std::vector<std::string>& ids) { return text(titlesOf(analysis, ids)); };
     QStringList parts;
     if (!plan.left_out.empty())
         parts << tr("Left out of the plan, as measured it saves nothing there: %1.").arg(names(plan.left_out));

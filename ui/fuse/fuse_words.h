@@ -34,8 +34,8 @@ struct FuseWords {
 // That the step's length is in part predicted still, and that the timeline shows only what is measured; "" when all of
 // the plan is measured, or nothing.
 [[nodiscard]] QString stillPredictedText(const MeasuredPlan& plan);
-// What measuring changed in the plan: "Left out, as measured: rope. Newly in the plan: qkv_projection."; "" for
+// What measuring changed in the plan: "Left out, as measured: RoPE. Newly in the plan: QKV projection."; "" for
 // nothing.
-[[nodiscard]] QString planChangeText(const MeasuredPlan& plan);
+[[nodiscard]] QString planChangeText(const Analysis& analysis, const MeasuredPlan& plan);
 
 } // namespace fusescope

@@ -89,12 +89,13 @@ SelectedWork selectedWork(const Session& session) {
     return workOfPick(*analysis, session.selection());
 }
 
-QString fuseThisText(const Analysis& analysis, const SelectedWork& work) {
-    const ModuleId module = work.wish.module;
-    if (!module.valid()) return tr("Fuse this: %1").arg(work.name);
+namespace {
+
+// Whether fusions of the plan are within the module: it is measured with them.
+bool holdsThePlan(const Analysis& analysis, ModuleId module) {
     // A finding that is all of a module (a norm) is itself what is fused.
     const bool more = !analysis.link.modules.at(module).children.empty();
-    const bool inside = std::any_of(analysis.plan.parts.begin(), analysis.plan.parts.end(), [&](const PlanPart& part) {
+    return std::any_of(analysis.plan.parts.begin(), analysis.plan.parts.end(), [&](const PlanPart& part) {
         const auto at = std::find_if(analysis.findings.begin(), analysis.findings.end(),
                                      [&](const Finding& finding) { return finding.id == part.finding; });
         return at != analysis.findings.end() &&
@@ -103,7 +104,22 @@ QString fuseThisText(const Analysis& analysis, const SelectedWork& work) {
                    return own.valid() && (more || own != module) && analysis.link.modules.contains(module, own);
                });
     });
-    return inside ? tr("Measure with the plan's fusions: %1").arg(work.name) : tr("Fuse this: %1").arg(work.name);
+}
+
+} // namespace
+
+QString fuseThisText(const Analysis& analysis, const SelectedWork& work) {
+    const ModuleId module = work.wish.module;
+    return module.valid() && holdsThePlan(analysis, module) ? tr("Measure with the plan's fusions: %1").arg(work.name)
+                                                            : tr("Fuse this: %1").arg(work.name);
+}
+
+QString fuseThisShort(const Analysis& analysis, const SelectedWork& work) {
+    const ModuleId module = work.wish.module;
+    if (!module.valid()) return tr("Fuse %1").arg(work.name);
+    QString name = work.name.section(QLatin1Char('.'), -1);
+    if (!name.isEmpty() && name[0].isDigit()) name = work.name.section(QLatin1Char('.'), -2); // "layers.0"
+    return holdsThePlan(analysis, module) ? tr("Measure %1").arg(name) : tr("Fuse %1").arg(name);
 }
 
 QString regionBadge(const ChosenRegion& region) {

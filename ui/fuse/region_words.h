@@ -18,6 +18,8 @@ struct SelectedWork {
 [[nodiscard]] SelectedWork selectedWork(const Session& session);
 // "Fuse this: 3 nodes", or what a module would be measured with.
 [[nodiscard]] QString fuseThisText(const Analysis& analysis, const SelectedWork& work);
+// The same for little room: "Fuse 3 nodes", "Measure mlp".
+[[nodiscard]] QString fuseThisShort(const Analysis& analysis, const SelectedWork& work);
 [[nodiscard]] SelectedWork workOfPick(const Analysis& analysis, const SelectionSets& sets);
 
 [[nodiscard]] QString regionBadge(const ChosenRegion& region); // "one kernel", "no fused kernel", "with the plan"

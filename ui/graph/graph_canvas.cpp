@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/graph/graph_canvas.h"
 
-#include "core/measured/moves.h"
 #include "ui/base/paint.h"
 #include "ui/fuse/fuse_actions.h"
 #include "ui/graph/graph_tip.h"
@@ -57,10 +56,10 @@ const DrawList& GraphCanvas::list() {
     if (list_dirty_) {
         const AnalysisPtr& analysis = session_->analysis();
         const bool ours = picture_ && analysis && analysis->graph == picture_->graph;
-        fused_ = ours ? timelineFused(*analysis, session_->measured(), session_->selection(), session_->regions())
-                      : std::vector<TimelineFused>();
-        groups_ = fused_.empty() ? std::vector<FusedGroup>() : fusedGroups(*analysis, picture_->visible, fused_);
-        list_ = ours ? drawGraph(*analysis, picture_->visible, picture_->layout, session_->selection(), fused_)
+        fused_ = ours ? session_->shownFused() : nullptr;
+        const bool some = fused_ && !fused_->empty();
+        groups_ = some ? fusedGroups(*analysis, picture_->visible, *fused_) : std::vector<FusedGroup>();
+        list_ = ours ? drawGraph(*analysis, picture_->visible, picture_->layout, session_->selection(), *fused_)
                      : DrawList{};
         list_dirty_ = false;
     }

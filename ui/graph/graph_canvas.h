@@ -73,7 +73,7 @@ private:
     Session* session_;
     GraphPicturePtr picture_;
     DrawList list_;
-    std::vector<TimelineFused> fused_;
+    Session::ShownFused fused_;
     std::vector<FusedGroup> groups_;
     bool list_dirty_ = true, fresh_ = true; // fresh: not yet shown at its real size
     double scale_ = 1;

@@ -18,6 +18,9 @@ double timeOf(const ModuleStats& s) { return s.forward_ns + s.backward_ns; }
 
 QString dash() { return QStringLiteral("–"); }
 
+// "412 G", the unit stands in the header: as in the graph, and no "B" that could be bytes.
+QString flopsOf(double flops) { return text(formatFlops(flops)).remove(QLatin1String("FLOP")).trimmed(); }
+
 } // namespace
 
 ModuleTreeModel::ModuleTreeModel(QObject* parent) : QAbstractItemModel(parent) {}
@@ -191,7 +194,7 @@ QVariant ModuleTreeModel::data(const QModelIndex& index, int role) const {
         case ModuleColumn: return name(row);
         case ParametersColumn:
             return row.sum.parameters > 0 ? text(formatCountShort(static_cast<double>(row.sum.parameters))) : dash();
-        case FlopsColumn: return row.sum.flops > 0 ? text(formatCountShort(row.sum.flops)) : dash();
+        case FlopsColumn: return row.sum.flops > 0 ? flopsOf(row.sum.flops) : dash();
         case TimeColumn: return timeOf(row.sum) > 0 ? text(formatDuration(timeOf(row.sum))) : dash();
         case ShareColumn: return timed_ && row.sum.share > 0 ? text(shareText(row.sum.share)) : dash();
         default: return {};

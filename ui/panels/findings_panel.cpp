@@ -118,7 +118,7 @@ struct FindingsPanel::Impl {
         split->setStretchFactor(0, 1);
         split->setStretchFactor(1, 1);
         list->setMinimumHeight(96);
-        detail->setMinimumHeight(96);
+        detail->setMinimumHeight(40); // it scrolls; what went wrong, below it, does not
         column->addWidget(split, 1);
         below->hide();
         QObject::connect(split, &QSplitter::splitterMoved, panel, [this] {
@@ -187,6 +187,10 @@ struct FindingsPanel::Impl {
         if (!analysis)
             empty->setText(tr("No findings yet"), tr("Open a graph (.pt2), a profiler trace, or both: what could run "
                                                      "as one kernel is listed here, best first."));
+        else if (analysis->trace && !analysis->graph && analysis->trace->kernels.size() == 0)
+            empty->setText(tr("No GPU kernel in this trace"),
+                           tr("What could run as one kernel is looked for among the kernels of a step: record "
+                              "ProfilerActivity.CUDA, and open the whole file."));
         else
             empty->setText(tr("Nothing here that one kernel could do better"),
                            tr("Looked for, unfused: %1").arg(text(searchedText())));
@@ -215,15 +219,20 @@ struct FindingsPanel::Impl {
         const AnalysisPtr& analysis = session->analysis();
         const MeasuredPlan& measured = session->measuredPlan();
         const QString whole = measured.any() ? measuredPlanText(*analysis, measured) : planText(*analysis);
-        plan->setText(whole.isEmpty() ? tr("%1 findings").arg(analysis->findings.size()) : whole);
+        const std::size_t count = analysis->findings.size();
+        plan->setText(!whole.isEmpty() ? whole : count == 1 ? tr("1 finding") : tr("%1 findings").arg(count));
         QString note;
         const bool estimated = std::any_of(analysis->findings.begin(), analysis->findings.end(),
                                            [](const Finding& f) { return f.time_estimated; });
         if (estimated)
-            note = analysis->trace ? tr("Not seen in the step: times are estimated from the roofline")
-                                   : tr("No trace: times are estimated from the roofline");
+            note = (analysis->trace ? tr("Not seen in the step: times are estimated from the roofline of %1")
+                    : analysis->device.source == DeviceSource::Assumed
+                        ? tr("No trace: times are estimated from the roofline of an assumed GPU, %1")
+                        : tr("No trace: times are estimated from the roofline of %1"))
+                       .arg(text(analysis->device.name));
         else if (measured.any())
-            note = QStringList{tr("Findings overlap: the plan counts no kernel twice."), planChangeText(measured)}
+            note = QStringList{tr("Findings overlap: the plan counts no kernel twice."),
+                               planChangeText(*analysis, measured)}
                        .join(QLatin1Char(' '))
                        .trimmed();
         else if (!whole.isEmpty())

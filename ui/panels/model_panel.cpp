@@ -33,12 +33,13 @@ public:
     bool widths_by_font = true;   // until somebody drags one
     bool fitting = false;         // they change because of the room
     bool timed = false;           // there is a trace: without one, times are empty and FLOPs take their place
+    bool counted = false;         // there is a graph: a trace knows no parameters
 
     void fitColumns() {
         fitting = true;
         if (columns_by_width) { // names come first: figures give way one by one
             setColumnHidden(ModuleTreeModel::FlopsColumn, timed && viewport()->width() < kNarrow);
-            setColumnHidden(ModuleTreeModel::ParametersColumn, timed && viewport()->width() < kNarrower);
+            setColumnHidden(ModuleTreeModel::ParametersColumn, timed && (viewport()->width() < kNarrower || !counted));
             for (const int column : {ModuleTreeModel::TimeColumn, ModuleTreeModel::ShareColumn})
                 setColumnHidden(column, !timed);
         }
@@ -83,6 +84,7 @@ struct ModelPanel::Impl {
         following = true;
         model->setAnalysis(session->analysis());
         tree->timed = session->analysis() && session->analysis()->trace;
+        tree->counted = session->analysis() && session->analysis()->graph;
         tree->fitColumns();
         following = false;
         expandAtFirst();

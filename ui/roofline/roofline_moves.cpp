@@ -11,9 +11,48 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace fusescope {
+namespace {
+
+constexpr double kMark = 5; // radius
+
+QRectF markOf(QPointF at) { return {at.x() - kMark, at.y() - kMark, 2 * kMark, 2 * kMark}; }
+
+QString movedWords() { return QCoreApplication::translate("fusescope::RooflinePanel", "fused, measured"); }
+
+} // namespace
+
+QRectF placeBeside(const QRectF& mark, QSizeF words, const QRectF& area, const std::vector<QRectF>& taken) {
+    constexpr double kHit = 4, kAway = 6; // rather far away than over a mark, rather over a tip of a line than far away
+    QRectF best;
+    double least = std::numeric_limits<double>::max();
+    for (const double away : {3.0, 8.0, 14.0, 20.0, 28.0, 40.0}) {
+        const double right = mark.right() + away, left = mark.left() - away - words.width(),
+                     below = mark.bottom() + away, above = mark.top() - away - words.height(),
+                     beside = mark.center().y() - words.height() / 2, middle = mark.center().x() - words.width() / 2;
+        for (const QPointF corner :
+             {QPointF(right, beside), QPointF(left, beside), QPointF(middle, below), QPointF(middle, above),
+              QPointF(right, below), QPointF(right, above), QPointF(left, below), QPointF(left, above)}) {
+            QRectF box(corner, words);
+            box.moveRight(std::min(box.right(), area.right()));
+            box.moveLeft(std::max(box.left(), area.left()));
+            if (box.top() < area.top() || box.bottom() > area.bottom()) continue;
+            double hit = 0; // in square pixels
+            for (const QRectF& other : taken) {
+                const QRectF both = box & other;
+                hit += std::max(0.0, both.width()) * std::max(0.0, both.height());
+            }
+            const double cost = kHit * hit + kAway * away;
+            if (cost >= least) continue;
+            least = cost;
+            best = box;
+        }
+    }
+    return best.isNull() ? QRectF(mark.topRight(), words) : best; // in no higher area than a line
+}
 
 void RooflineMovesItem::setMoves(std::vector<RooflineMove> moves) {
     moves_ = std::move(moves);
@@ -45,6 +84,37 @@ int RooflineMovesItem::moveAt(QPointF at) const {
     return best;
 }
 
+std::vector<QRectF> RooflineMovesItem::chosenMarks() const {
+    std::vector<QRectF> out;
+    for (const RooflineMove& move : moves_)
+        if (chosen(move)) out.push_back(markOf(to(move)));
+    return out;
+}
+
+std::vector<std::pair<int, QRectF>> RooflineMovesItem::labels() const {
+    std::vector<std::pair<int, QRectF>> out;
+    const std::vector<QRectF> marks = chosenMarks();
+    if (marks.empty()) return out;
+    std::vector<QRectF> taken = occupied ? occupied() : std::vector<QRectF>();
+    taken.insert(taken.end(), marks.begin(), marks.end());
+    constexpr double kWay = 8; // arrows in pieces: their rectangles would be mostly empty
+    for (const RooflineMove& move : moves_) {
+        if (!chosen(move)) continue;
+        const QPointF from = this->from(move), along = to(move) - from;
+        const double length = std::hypot(along.x(), along.y());
+        for (int i = 0; i * kWay < length; ++i)
+            taken.emplace_back(from + along * (i * kWay / length) - QPointF(1, 1), QSizeF(2, 2));
+    }
+    const QSizeF size(QFontMetricsF(uiFont(11, true)).horizontalAdvance(movedWords()) + 4, 16);
+    for (std::size_t i = 0; i < moves_.size(); ++i) {
+        if (!chosen(moves_[i])) continue;
+        const QRectF box = placeBeside(markOf(to(moves_[i])), size, plot().adjusted(2, 2, -2, -2), taken);
+        taken.push_back(box);
+        out.emplace_back(static_cast<int>(i), box);
+    }
+    return out;
+}
+
 void RooflineMovesItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
     if (moves_.empty()) return;
     painter->save();
@@ -60,7 +130,7 @@ void RooflineMovesItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*
             if (!picked && choosing) colour.setAlphaF(0.3F);
             const QPointF along = to - from;
             const double length = std::hypot(along.x(), along.y());
-            constexpr double kMark = 5, kHead = 8;
+            constexpr double kHead = 8;
             if (length > kMark + kHead) {
                 const QPointF unit = along / length, side(-unit.y(), unit.x());
                 const QPointF tip = to - unit * kMark;
@@ -73,17 +143,13 @@ void RooflineMovesItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*
             painter->setPen(QPen(colourOf(ColourRole::Surface), 1));
             painter->setBrush(colour);
             painter->drawEllipse(to, kMark, kMark);
-            if (!picked) continue;
-            painter->setFont(uiFont(11, true));
-            const QString words = QCoreApplication::translate("fusescope::RooflinePanel", "fused, measured");
-            const QFontMetricsF metrics(painter->font());
-            QRectF box(to.x() + 8, to.y() - 2, metrics.horizontalAdvance(words) + 4, 16);
-            if (box.right() > plot().right() - 2) box.moveRight(to.x() - 8);
-            if (box.left() < plot().left()) box.moveLeft(plot().left() + 2);
-            painter->fillRect(box, colourOf(ColourRole::Surface));
-            painter->setPen(colourOf(ColourRole::Text));
-            painter->drawText(box, Qt::AlignCenter, words);
         }
+    painter->setFont(uiFont(11, true));
+    for (const auto& [move, box] : labels()) {
+        painter->fillRect(box, colourOf(ColourRole::Surface));
+        painter->setPen(colourOf(ColourRole::Text));
+        painter->drawText(box, Qt::AlignCenter, movedWords());
+    }
     painter->restore();
 }
 

@@ -118,6 +118,8 @@ struct RooflinePanel::Impl {
         marks->setZValue(100);
         moves = new RooflineMovesItem(chart, memory, session);
         moves->setZValue(101);
+        marks->others = [this] { return moves->chosenMarks(); };
+        moves->occupied = [this] { return marks->occupied(); };
 
         view->show_range = [this](const QRectF& range) {
             x->setRange(range.left(), range.right());

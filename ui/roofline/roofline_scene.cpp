@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::size_t kPickable = 500; // the longest ones; the rest is shown as plain dots
 constexpr std::size_t kLabels = 8;
+constexpr double kRing = 2.5; // of a selected mark, beside it
 
 bool chosen(const SelectionSets& selection, std::uint32_t row) {
     return std::binary_search(selection.ops.begin(), selection.ops.end(), row);
@@ -175,12 +176,12 @@ void RooflineMarksItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*
                 painter->setBrush(Qt::NoBrush);
                 painter->setPen(
                     QPen(colourOf(is_chosen ? ColourRole::Accent : ColourRole::Text), is_chosen ? 2.5 : 1.5));
-                painter->drawEllipse(at, mark.radius + 2.5, mark.radius + 2.5);
+                painter->drawEllipse(at, mark.radius + kRing, mark.radius + kRing);
             }
         }
     }
 
-    paintLabels(*painter, paintRoofs(*painter));
+    figures_ = paintLabels(*painter, paintRoofs(*painter)).hard;
     painter->restore();
 }
 
@@ -295,22 +296,35 @@ RooflineMarksItem::Taken RooflineMarksItem::paintRoofs(QPainter& painter) const 
     return taken;
 }
 
+std::vector<QRectF> RooflineMarksItem::occupied() const {
+    std::vector<QRectF> all = figures_;
+    const SelectionSets& selection = session_->selection();
+    const std::vector<QRectF> circles = circlesOf(marks_.size());
+    for (std::size_t i = 0; i < circles.size(); ++i)
+        if (selection.ops.empty() || chosen(selection, marks_[i].row)) all.push_back(circles[i]);
+    return all;
+}
+
 std::vector<QRectF> RooflineMarksItem::circlesOf(std::size_t most) const {
     std::vector<QRectF> circles(std::min(most, std::min(marks_.size(), kPickable)));
+    const SelectionSets& selection = session_->selection();
     for (std::size_t i = 0; i < circles.size(); ++i) {
-        const double r = marks_[i].radius;
+        const double ring = chosen(selection, marks_[i].row) ? kRing + 1.5 : 0;
+        const double r = marks_[i].radius + ring;
         circles[i] = QRectF(place(marks_[i].value) - QPointF(r, r), QSizeF(2 * r, 2 * r));
     }
     return circles;
 }
 
-void RooflineMarksItem::paintLabels(QPainter& painter, Taken taken) const {
+RooflineMarksItem::Taken RooflineMarksItem::paintLabels(QPainter& painter, Taken taken) const {
     const QRectF area = plot();
     const SelectionSets& selection = session_->selection();
     const bool picking = !selection.ops.empty();
     painter.setFont(uiFont(11));
     const QFontMetricsF metrics(painter.font());
     const std::vector<QRectF> circles = circlesOf(100);
+    if (others)
+        for (const QRectF& one : others()) taken.hard.push_back(one);
     std::size_t labelled = 0;
     for (std::size_t i = 0; i < circles.size() && labelled < kLabels; ++i) {
         if (picking && !chosen(selection, marks_[i].row)) continue;
@@ -325,18 +339,21 @@ void RooflineMarksItem::paintLabels(QPainter& painter, Taken taken) const {
             const QString words = metrics.elidedText(brief ? shortLabelOf(op) : labelOf(op), Qt::ElideRight, 168);
             const double width = metrics.horizontalAdvance(words) + 4, height = 14;
             const QRectF& c = circles[i];
-            const std::array<QPointF, 7> places = {{{c.right() + 4, c.center().y() - height / 2},
+            const std::array<QPointF, 9> places = {{{c.right() + 4, c.center().y() - height / 2},
                                                     {c.left() - 4 - width, c.center().y() - height / 2},
                                                     {c.center().x() - width / 2, c.bottom() + 2},
                                                     {c.center().x() - width / 2, c.top() - 2 - height},
                                                     {c.right() - 2, c.bottom() - 2},
                                                     {c.right() - 2, c.top() + 2 - height},
-                                                    {c.left() - width, c.center().y() + 4}}};
+                                                    {c.left() - width, c.center().y() + 4},
+                                                    {c.center().x() - width / 2, c.bottom() + 16},
+                                                    {c.center().x() - width / 2, c.bottom() + 30}}};
+            constexpr std::size_t kNear = 7; // the others are for what must have a name
             bool done = false;
-            for (std::size_t p = 0; p < places.size() && !done; ++p) {
+            for (std::size_t p = 0; p < (brief ? places.size() : kNear) && !done; ++p) {
                 QRectF box(places[p], QSizeF(width, height));
                 // Below and above, a label need not be centred.
-                if (p == 2 || p == 3)
+                if (p == 2 || p == 3 || p >= kNear)
                     box.moveLeft(
                         std::clamp(box.left(), area.left() + 3, std::max(area.left() + 3, area.right() - width - 3)));
                 if (!area.adjusted(2, 2, -2, -2).contains(box)) continue;
@@ -359,6 +376,7 @@ void RooflineMarksItem::paintLabels(QPainter& painter, Taken taken) const {
             if (done) break;
         }
     }
+    return taken;
 }
 
 } // namespace fusescope

@@ -57,6 +57,10 @@ public:
     // Index into marks of the one at a place on the chart, the smallest where several are; -1 = none.
     [[nodiscard]] int markAt(QPointF at) const;
     void setHovered(int mark);
+    // What words of other items shall not cover: figures and labels as last painted; of marks the selected ones, or
+    // all.
+    [[nodiscard]] std::vector<QRectF> occupied() const;
+    std::function<std::vector<QRectF>()> others; // marks of other items: labels keep off them
     void paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget* widget) override;
 
 private:
@@ -64,11 +68,12 @@ private:
         std::vector<QRectF> hard, soft;
     };
     Taken paintRoofs(QPainter& painter) const;
-    void paintLabels(QPainter& painter, Taken taken) const;
-    [[nodiscard]] std::vector<QRectF> circlesOf(std::size_t most) const; // of the longest marks
+    Taken paintLabels(QPainter& painter, Taken taken) const;             // with what they take
+    [[nodiscard]] std::vector<QRectF> circlesOf(std::size_t most) const; // of the longest marks, with rings
 
     AnalysisPtr analysis_;
     std::vector<RooflineMark> marks_; // the longest first: small ones lie on top
+    std::vector<QRectF> figures_;     // where words stand, as last painted
     int hovered_ = -1;
 };
 

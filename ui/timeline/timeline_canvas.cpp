@@ -2,7 +2,6 @@
 #include "ui/timeline/timeline_canvas.h"
 
 #include "core/base/format.h"
-#include "core/measured/moves.h"
 #include "ui/base/paint.h"
 #include "ui/fuse/fuse_actions.h"
 #include "ui/timeline/slice_tip.h"
@@ -46,10 +45,7 @@ TimelineCanvas::TimelineCanvas(TimelineState* state, QWidget* parent) : QWidget(
     connect(state_, &TimelineState::changed, this, &TimelineCanvas::dirty);
     for (const auto change :
          {&Session::selectionChanged, &Session::measuredChanged, &Session::analysisChanged, &Session::regionsChanged})
-        connect(state_->session(), change, this, [this] {
-            fused_dirty_ = true;
-            dirty();
-        });
+        connect(state_->session(), change, this, &TimelineCanvas::dirty);
     connect(state_->session(), &Session::themeChanged, this, &TimelineCanvas::dirty);
     connect(state_->session(), &Session::analysisChanged, this, [this] {
         mark0_ = mark1_ = 0;
@@ -64,13 +60,9 @@ void TimelineCanvas::dirty() {
 
 const DrawList& TimelineCanvas::picture() {
     if (list_dirty_) {
-        if (fused_dirty_)
-            fused_ = state_->hasTrace() ? timelineFused(*state_->analysis(), state_->session()->measured(),
-                                                        state_->session()->selection(), state_->session()->regions())
-                                        : std::vector<TimelineFused>();
-        fused_dirty_ = false;
+        fused_ = state_->hasTrace() ? state_->session()->shownFused() : nullptr;
         list_ = state_->hasTrace() ? drawTimeline(*state_->analysis(), state_->layout(), state_->view(),
-                                                  state_->session()->selection(), fused_, state_->after())
+                                                  state_->session()->selection(), *fused_, state_->after())
                                    : DrawList{};
         list_dirty_ = false;
     }

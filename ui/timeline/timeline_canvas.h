@@ -45,8 +45,8 @@ private:
     TimelineState* state_;
     DrawList list_;
     QPixmap pixels_;
-    std::vector<TimelineFused> fused_; // what was measured, of the selection and the plan
-    bool list_dirty_ = true, pixels_dirty_ = true, fused_dirty_ = true;
+    Session::ShownFused fused_; // what was measured, of the selection and the plan
+    bool list_dirty_ = true, pixels_dirty_ = true;
     Drag drag_ = Drag::None;
     QPointF pressed_, last_;
     double hover_x_ = -1;

@@ -20,7 +20,9 @@ constexpr const char* kExpected = "a Kineto trace with a traceEvents array";
 constexpr std::uint64_t kMaxText = std::uint64_t{1} << 40;
 constexpr std::size_t kSmallText = std::size_t{4} << 20; // not worth a thread
 
-unsigned workersFor(std::size_t bytes) {
+constexpr std::uint64_t kLeastShrinking = 7; // of traces as gzip
+
+unsigned workersFor(std::uint64_t bytes) {
     if (bytes < kSmallText) return 0;
     // Merging is one thread's work: beyond a few workers it is what is waited for.
     return std::clamp(std::thread::hardware_concurrency(), 1U, 6U);
@@ -112,8 +114,9 @@ Result<TracePtr> readFile(const std::string& path, bool gzip, Progress& progress
     }
     chrome::GzipSource source(*file, kMaxText);
     chrome::Pipeline pipeline(builder, source, progress);
-    // Inflating takes a thread and is what is waited for: one worker keeps up with it.
-    if (const Ended how = pipeline.run(1); how != Ended::Done) return ended(how, path);
+    // Inflating takes a thread, which keeps some three workers busy.
+    const unsigned workers = std::max(1U, workersFor(kLeastShrinking * file->size()));
+    if (const Ended how = pipeline.run(workers); how != Ended::Done) return ended(how, path);
     progress.begin("sorting events");
     return finished(pipeline, std::move(builder), {source.end().problem, file->changed()});
 }

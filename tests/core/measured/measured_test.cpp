@@ -299,6 +299,7 @@ TEST(Moves, OnTheTimelineThePlanAndTheSelection) {
     EXPECT_EQ(plan[1].instance, 1u);
     EXPECT_DOUBLE_EQ(plan[0].forward_ns, 20'000);
     EXPECT_DOUBLE_EQ(plan[0].backward_ns, 60'000);
+    EXPECT_DOUBLE_EQ(plan[0].in_step_ns, 110'000); // 100 + 200, less 90 - 20 and 180 - 60
     SelectionSets selection;
     selection.findings = {0};
     EXPECT_EQ(timelineFused(a, set, selection).size(), 3u);

@@ -57,6 +57,20 @@ TEST(Merge, TheCpuDoesNotReplaceTheGpuOfAnother) {
     EXPECT_EQ(figureOf(merged(gpu, cpu, gpu), "rope"), 2);
 }
 
+TEST(Merge, ABusyGpuDoesNotReplaceAFreeOne) {
+    const auto of = [](bool busy, bool fused, std::int64_t when_s, double figure) {
+        MeasuredResult m = result("rope", when_s, figure);
+        m.result.on_gpu = true;
+        m.result.busy = busy;
+        m.result.directions.emplace_back().has_fused = fused;
+        return holding({m});
+    };
+    const MeasuredFile free = of(false, true, 10, 1), busy = of(true, true, 20, 2), none = of(false, false, 30, 3);
+    EXPECT_EQ(figureOf(merged(free, busy, {}), "rope"), 1); // whoever writes last
+    EXPECT_EQ(figureOf(merged(busy, free, {}), "rope"), 1);
+    EXPECT_EQ(figureOf(merged(busy, none, {}), "rope"), 2); // it was not compared with anything
+}
+
 TEST(Merge, WhatTheWriterTookAwayGoes) {
     const MeasuredFile known = holding({result("rope", 10, 1), result("swiglu", 11, 2)});
     const MeasuredFile out = merged(known, holding({result("rope", 10, 1)}), known);
@@ -86,6 +100,28 @@ TEST(Merge, RegionsOfBothAreThere) {
     ASSERT_EQ(out.regions.size(), 2u);
     EXPECT_EQ(out.regions[0].nodes.front(), "mul");
     EXPECT_EQ(out.regions[1].nodes.front(), "silu");
+}
+
+// More could not be read again, and all of it would be lost.
+TEST(Merge, WhatIsKeptTogetherIsNoMoreThanOneFileHolds) {
+    MeasuredFile file, own;
+    for (int i = 0; i < 600; ++i) {
+        ChosenRegion one;
+        one.module = "theirs." + std::to_string(i);
+        file.regions.push_back(one);
+        one.module = "ours." + std::to_string(i);
+        own.regions.push_back(one);
+    }
+    for (int i = 0; i < 6000; ++i) {
+        file.set.set(result(("theirs." + std::to_string(i)).c_str(), 10));
+        own.set.set(result(("ours." + std::to_string(i)).c_str(), 10));
+    }
+    const MeasuredFile out = merged(file, own, {});
+    EXPECT_EQ(out.regions.size(), 1000u);
+    EXPECT_EQ(out.regions[599].module, "ours.599");
+    EXPECT_EQ(out.regions[600].module, "theirs.0");
+    EXPECT_EQ(out.set.results().size(), 10'000u);
+    for (const auto& [key, one] : own.set.results()) EXPECT_NE(out.set.find(key.first, key.second), nullptr);
 }
 
 } // namespace

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/format.h"
+#include "core/draw/names.h"
 #include "core/report/report.h"
+#include "tests/support/measured.h"
 #include "tests/support/synthetic_analysis.h"
 
 #include <gtest/gtest.h>
@@ -46,6 +49,21 @@ TEST(Markdown, NothingAtAll) {
     EXPECT_NE(text.find("Nothing that looks fusable"), std::string::npos);
     EXPECT_NE(text.find("RoPE"), std::string::npos);    // looked for
     EXPECT_EQ(text.find("QK-norm"), std::string::npos); // nobody looks for that in unfused form
+}
+
+// As in the window and in HTML: what was measured stands beside what was predicted, and its share of the step.
+TEST(Markdown, AMeasuredSavingStandsInTheTable) {
+    const Analysis a = testing::syntheticAnalysisValue();
+    const Finding& f = a.findings[0];
+    const std::string text = analysisMarkdown(a, testing::measuredAs(a, 0, 0.25));
+    EXPECT_NE(text.find("| saving, predicted → measured |"), std::string::npos);
+    const double saved = 0.75 * f.time_ns;
+    const std::size_t row = text.find("`" + f.id + "`");
+    ASSERT_NE(row, std::string::npos);
+    const std::string line = text.substr(row, text.find('\n', row) - row);
+    EXPECT_NE(line.find(" → " + formatDuration(saved) + " | " + shareText(saved / a.plan.step_ns)), std::string::npos)
+        << line;
+    EXPECT_EQ(analysisMarkdown(a).find("predicted → measured"), std::string::npos);
 }
 
 TEST(Markdown, WaitsAreNotKernels) {
