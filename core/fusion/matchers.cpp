@@ -30,19 +30,43 @@ constexpr std::array<Matcher, 9> kMatchers{{
     {Pattern::Optimizer, false, nullptr, matchOptimizer},
 }};
 
+bool complexNumbers(DType type) {
+    return type == DType::Complex32 || type == DType::Complex64 || type == DType::Complex128;
+}
+
+// The catalogue's formulas are those of real numbers. where(match): what a near miss names.
+template <class Where> void leaveOutComplex(Matches& out, std::size_t begin, const Where& where) {
+    const auto kept = std::stable_partition(
+        out.found.begin() + static_cast<std::ptrdiff_t>(begin), out.found.end(),
+        [](const Match& match) { return match.state != FusionState::Unfused || !complexNumbers(match.shape.dtype); });
+    for (auto match = kept; match != out.found.end(); ++match)
+        out.misses.push_back({match->pattern, where(*match), "it is of complex numbers"});
+    out.found.erase(kept, out.found.end());
+}
+
 } // namespace
 
 Matches matchGraph(const GraphFlow& graph) {
     Matches out;
-    for (const Matcher& matcher : kMatchers)
-        if (matcher.in_graph != nullptr) matcher.in_graph(graph, out);
+    for (const Matcher& matcher : kMatchers) {
+        if (matcher.in_graph == nullptr) continue;
+        const std::size_t before = out.found.size();
+        matcher.in_graph(graph, out);
+        leaveOutComplex(out, before,
+                        [&](const Match& m) { return m.nodes.empty() ? "" : graph.name(m.nodes.front()); });
+    }
     return out;
 }
 
 Matches matchTrace(const StepOps& trace) {
     Matches out;
-    for (const Matcher& matcher : kMatchers)
-        if (matcher.in_trace != nullptr) matcher.in_trace(trace, out);
+    for (const Matcher& matcher : kMatchers) {
+        if (matcher.in_trace == nullptr) continue;
+        const std::size_t before = out.found.size();
+        matcher.in_trace(trace, out);
+        leaveOutComplex(out, before,
+                        [&](const Match& m) { return m.ops.empty() ? "" : trace.describe(trace.ops[m.ops.front()]); });
+    }
     return out;
 }
 

@@ -66,6 +66,15 @@ void expectMiss(const Norm& n, const char* words) {
     EXPECT_NE(missOf(found, Pattern::RmsNorm).find(words), std::string::npos) << missOf(found, Pattern::RmsNorm);
 }
 
+TEST(GraphMiss, NormOfComplexNumbers) {
+    Norm n;
+    n.x = n.weight = DType::Complex64;
+    n.cast = false;
+    expectMiss(n, "complex");
+    n.residual = true;
+    EXPECT_EQ(countOf(matchNorm(n), Pattern::AddRmsNorm), 0U);
+}
+
 TEST(GraphMiss, NormReasons) {
     Norm n;
     n.eps = false;
