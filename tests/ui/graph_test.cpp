@@ -273,6 +273,42 @@ private Q_SLOTS:
         s.canvas()->grab();
     }
 
+    void whatIsSelectedIsShownWholeWithItsLabel() {
+        Shown s;
+        QVERIFY(s.settle());
+        const Analysis& a = *s.session.analysis();
+        std::size_t row = 0;
+        while (a.findings[row].pattern != Pattern::SwiGlu) ++row;
+        s.session.setMeasured(testing::measuredAs(a, row, 0.25));
+        s.panel->fit();
+        const auto cut = [&](const DrawRect& r) {
+            const QPointF from = s.canvas()->toWidget({r.x, r.y}),
+                          to = s.canvas()->toWidget({r.x + r.width, r.y + r.height});
+            return from.x() < -1 || from.y() < -1 || to.x() > s.canvas()->width() + 1 ||
+                   to.y() > s.canvas()->height() + 1;
+        };
+        const auto isLabel = [&](const DrawRect& r) {
+            return std::any_of(s.canvas()->list().texts.begin(), s.canvas()->list().texts.end(),
+                               [&](const DrawText& t) {
+                                   return text(t.text).startsWith(QLatin1String("SwiGLU")) && r.height < 20 &&
+                                          t.x > r.x && t.x < r.x + r.width && t.y > r.y && t.y < r.y + r.height;
+                               });
+        };
+        const auto labels = [&] {
+            std::vector<DrawRect> found;
+            for (const DrawRect& r : s.canvas()->list().rects)
+                if (isLabel(r)) found.push_back(r);
+            return found;
+        };
+        QCOMPARE(labels().size(), std::size_t{1});
+        // Its left end just outside, on the left.
+        s.canvas()->zoomAt(1.2, s.canvas()->toWidget({labels()[0].x + 400, labels()[0].y}));
+        for (int i = 0; i < 200 && !cut(labels()[0]); ++i) QTest::keyClick(s.canvas(), Qt::Key_Right);
+        QVERIFY(cut(labels()[0]));
+        s.session.pick({PickKind::Finding, static_cast<std::uint32_t>(row)});
+        QVERIFY(!cut(labels()[0]));
+    }
+
     void zoomsAtTheMouse() {
         const Shown s;
         QVERIFY(s.settle());

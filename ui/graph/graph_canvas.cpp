@@ -150,14 +150,25 @@ void GraphCanvas::zoomToSelection() {
 void GraphCanvas::showSelection() {
     if (session_->selection().pick.kind == PickKind::None) return;
     const QRectF view(toContent({0, 0}), toContent(QPointF(width(), height())));
-    QRectF first;
+    const auto box = [](const DrawRect& r) { return QRectF(r.x, r.y, r.width, r.height); };
+    QRectF wanted;
+    bool in_sight = false;
     for (const DrawRect& r : list().rects) {
         if (r.emphasis != Emphasis::Selected) continue;
-        const QRectF box(r.x, r.y, r.width, r.height);
-        if (view.intersects(box)) return;
-        if (first.isNull()) first = box;
+        if (wanted.isNull() || (!in_sight && view.intersects(box(r)))) wanted = box(r);
+        in_sight = in_sight || view.intersects(wanted);
     }
-    if (!first.isNull()) moveTo(scale_, QPointF(rect().center()) - first.center() * scale_);
+    if (wanted.isNull()) return;
+    const auto fits = [&](const QRectF& all) { return all.width() <= view.width() && all.height() <= view.height(); };
+    for (const DrawRect& r : list().rects) // labels lie across its edge, frames around it
+        if (r.emphasis != Emphasis::Dimmed && box(r).intersects(wanted) && !box(r).contains(wanted) &&
+            fits(wanted | box(r)))
+            wanted |= box(r);
+    if (!in_sight) return moveTo(scale_, QPointF(rect().center()) - wanted.center() * scale_);
+    if (!fits(wanted) || view.contains(wanted)) return;
+    const QPointF by(std::max(0.0, view.left() - wanted.left()) - std::max(0.0, wanted.right() - view.right()),
+                     std::max(0.0, view.top() - wanted.top()) - std::max(0.0, wanted.bottom() - view.bottom()));
+    moveTo(scale_, offset_ + by * scale_);
 }
 
 QRectF GraphCanvas::rectOf(ModuleId module, bool* open) const {

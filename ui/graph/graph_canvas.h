@@ -36,7 +36,7 @@ public:
     void zoomAt(double factor, QPointF at);
     void zoomMiddle(double factor) { zoomAt(factor, QPointF(rect().center())); }
     void zoomToSelection();
-    void showSelection(); // pans, if nothing of the selection is in sight
+    void showSelection(); // pans until something of the selection is in sight, whole and with its label if that fits
 
 Q_SIGNALS:
     void toggleWanted(fusescope::ModuleId module);
