@@ -7,8 +7,8 @@
 
 #include <simdjson.h>
 
+#include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,10 +33,10 @@ inline std::string describe(Element json) {
     case Type::NULL_VALUE: return "null";
     case Type::INT64: return std::to_string(std::int64_t(json));
     case Type::UINT64: return std::to_string(std::uint64_t(json));
-    case Type::DOUBLE: { // 1e308 has 309 digits, 5e-324 would be 0.000000
-        char text[32];
-        std::snprintf(text, sizeof text, "%.9g", double(json));
-        return text;
+    case Type::DOUBLE: { // 1e308 in full has 309 digits, 5e-324 seven zeros; the locale's comma is none of JSON's
+        char digits[32];
+        const auto written = std::to_chars(digits, digits + sizeof digits, double(json), std::chars_format::general, 9);
+        return {digits, written.ptr};
     }
     }
     return "something else";
