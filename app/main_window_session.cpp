@@ -202,11 +202,12 @@ void MainWindow::restoreLayout(const SessionFile& session) {
     // One side after the other: given both, Qt 6.4 shares out wrongly.
     for (const Qt::DockWidgetArea area :
          {Qt::LeftDockWidgetArea, Qt::RightDockWidgetArea, Qt::TopDockWidgetArea, Qt::BottomDockWidgetArea}) {
-        const double share = isBeside(area) ? 1.0 * width() / then.width() : 1.0 * height() / then.height();
+        const int whole = isBeside(area) ? then.width() : then.height();
+        const double share = 1.0 * (isBeside(area) ? width() : height()) / whole;
         QList<QDockWidget*> docks;
         QList<int> sizes;
         for (QDockWidget* d : {w_->model, w_->roofline, w_->findings, w_->timeline, w_->tables}) {
-            const int pixels = session.dock_sizes.value(d->objectName());
+            const int pixels = std::min(session.dock_sizes.value(d->objectName()), whole); // the file may say anything
             if (d->isFloating() || dockWidgetArea(d) != area || pixels <= 0) continue;
             docks << d;
             sizes << std::max(1, static_cast<int>(std::lround(pixels * share)));

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 
 namespace fusescope {
 namespace {
@@ -24,6 +25,8 @@ QString ended() { return QCoreApplication::translate("fusescope::MainWindow", "t
 
 // A pipe may have nobody who reads, or nobody yet: it is asked again and again instead of waited for.
 QString writeInto(const QString& path, const QByteArray& bytes, const Progress& end) {
+    // One whose reader has left is an error like others (EPIPE), not the end of the program; QProcess does the same.
+    [[maybe_unused]] static const auto before = std::signal(SIGPIPE, SIG_IGN);
     const QByteArray name = QFile::encodeName(path);
     const auto isPipe = [&] {
         struct stat what {};

@@ -103,6 +103,20 @@ private Q_SLOTS:
         QVERIFY(!writeWhole(pipe, bytes, end).isEmpty()); // nobody at all
     }
 
+    void aReaderThatLeavesIsAnError() {
+        const QTemporaryDir folder;
+        const QString pipe = pipeIn(folder);
+        std::thread reader([&] {
+            const int fd = ::open(QFile::encodeName(pipe).constData(), O_RDONLY);
+            char some[100];
+            (void)!read(fd, some, sizeof some);
+            ::close(fd);
+        });
+        const QString why = writeWhole(pipe, QByteArray(1'000'000, 'x')); // more than a pipe holds
+        reader.join();
+        QVERIFY(!why.isEmpty());
+    }
+
     void aFileThatIsGivenUpLeavesWhatWasThere() {
         const QTemporaryDir folder;
         const QString path = folder.filePath(QStringLiteral("a"));
