@@ -114,6 +114,23 @@ QStringList filesIn(const QString& folder) { return QDir(folder).entryList(QDir:
 class KeptResultsTest : public QObject {
     Q_OBJECT
 
+    // A window with a result that waits, since another one holds the file.
+    struct Waiting {
+        QTemporaryDir folder;
+        std::unique_ptr<MainWindow> window;
+        QString path;
+        std::unique_ptr<QLockFile> other;
+        bool locked = false;
+    };
+    void waiting(Waiting& w) {
+        w.window = windowOn(w.folder.path(), {sampleTrace(), sampleGraph()});
+        if (!w.window) return;
+        w.path = keptResultsPath(w.folder.path(), w.window->session().analysis()->files);
+        w.other = std::make_unique<QLockFile>(w.path + QStringLiteral(".lock"));
+        w.locked = w.other->lock();
+        w.window->session().setMeasured(oneResult(*w.window->session().analysis()));
+    }
+
     std::unique_ptr<MainWindow> windowOn(const QString& folder, const QStringList& files) {
         auto window = std::make_unique<MainWindow>(false);
         window->keepResultsIn(folder);
@@ -321,37 +338,27 @@ private Q_SLOTS:
 
     // The last chance to keep what waits is worth a wait.
     void whatWaitsIsKeptWhenTheWindowIsClosed() {
-        const QTemporaryDir folder;
-        auto window = windowOn(folder.path(), {sampleTrace(), sampleGraph()});
-        QVERIFY(window != nullptr);
-        const QString path = keptResultsPath(folder.path(), window->session().analysis()->files);
-        QLockFile other(path + QStringLiteral(".lock"));
-        QVERIFY(other.lock());
-        window->session().setMeasured(oneResult(*window->session().analysis()));
-        QVERIFY(!QFile::exists(path));
+        Waiting w;
+        waiting(w);
+        QVERIFY(w.locked && !QFile::exists(w.path));
         // As a window that is slow: it gives the file free while this one closes.
         std::thread slow([&] {
             QThread::msleep(300);
-            other.unlock();
+            w.other->unlock();
         });
-        window->close();
+        w.window->close();
         slow.join();
-        QVERIFY(keptResults(path).has_value());
+        QVERIFY(keptResults(w.path).has_value());
     }
 
     void whileAnotherWritesItIsTriedAgain() {
-        const QTemporaryDir folder;
-        auto window = windowOn(folder.path(), {sampleTrace(), sampleGraph()});
-        QVERIFY(window != nullptr);
-        const QString path = keptResultsPath(folder.path(), window->session().analysis()->files);
-        QLockFile other(path + QStringLiteral(".lock"));
-        QVERIFY(other.lock());
-        window->session().setMeasured(oneResult(*window->session().analysis()));
-        QVERIFY(!QFile::exists(path));
-        QVERIFY(window->banner().sentences().isEmpty());
-        other.unlock();
-        QTRY_VERIFY(QFile::exists(path));
-        QVERIFY(keptResults(path).has_value());
+        Waiting w;
+        waiting(w);
+        QVERIFY(w.locked && !QFile::exists(w.path));
+        QVERIFY(w.window->banner().sentences().isEmpty());
+        w.other->unlock();
+        QTRY_VERIFY(QFile::exists(w.path));
+        QVERIFY(keptResults(w.path).has_value());
     }
 
     // What stands there is no lock, nor goes away: waiting for it would be for ever, and say nothing.
