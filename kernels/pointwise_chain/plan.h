@@ -63,9 +63,8 @@ struct Plan {
     int partBytes = 0;         ///< shared memory for sums over rows that several rows of a block have a part in
 
     std::vector<TensorPlan> inputs, outputs;
-    TensorPlan& tensor(size_t t) {
-        return t < inputs.size() ? inputs[t] : outputs[t - inputs.size()];
-    } ///< inputs first
+    /// Inputs first.
+    TensorPlan& tensor(size_t t) { return t < inputs.size() ? inputs[t] : outputs[t - inputs.size()]; }
     /// Of each node: a reduction over a dimension of size 1, which changes nothing.
     std::vector<bool> trivial;
     /// Of each node: mean's factor.
