@@ -21,6 +21,7 @@ import torch.nn.functional as F
 import transformers
 from transformers.models.qwen3 import modeling_qwen3 as qwen3
 
+import clocks
 import peers
 import swap_qwen3
 from optimizer import FusedAdamW
@@ -108,16 +109,17 @@ def measure(name, layers, tokens, steps, losses, fast, profile):
         torch.cuda.synchronize()
         torch.cuda.reset_peak_memory_stats()
         times = []
-        for _ in range(steps):
-            start = time.perf_counter()
-            step()
-            torch.cuda.synchronize()
-            times.append(1000 * (time.perf_counter() - start))
+        with clocks.Watch() as watch:
+            for _ in range(steps):
+                start = time.perf_counter()
+                step()
+                torch.cuda.synchronize()
+                times.append(1000 * (time.perf_counter() - start))
         if profile:
             print_kernels(step)
         out = {"set": name, "ms": round(statistics.median(times), 2), "min_ms": round(min(times), 2),
                "peak_GB": round(torch.cuda.max_memory_allocated() / 1e9, 2),
-               "loss": [round(float(v), 5) for v in curve]}
+               "clock": watch.reading, "loss": [round(float(v), 5) for v in curve]}
     del model, run, optimizer, step
     gc.collect()
     torch.cuda.empty_cache()
@@ -145,8 +147,11 @@ def main():
                          arguments.profile)
         results.append(result)
         saved = results[0]["ms"] - result["ms"]
+        clock = result["clock"]
         print(f"{name:<36}{result['ms']:>9.2f}{saved:>9.2f} saved{result['peak_GB']:>9.2f} GB   loss "
-              f"{result['loss'][0]:.4f} {result['loss'][-1]:.4f}", flush=True)
+              f"{result['loss'][0]:.4f} {result['loss'][-1]:.4f}"
+              + (f"   {clock['sm_MHz']} MHz, {clock['watts']} W, power-capped {clock['power_capped']:.0%}" if clock else ""),
+              flush=True)
     if arguments.json:
         pathlib.Path(arguments.json).write_text(json.dumps(results, indent=1))
 
