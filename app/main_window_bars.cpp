@@ -43,8 +43,13 @@ void fillSteps(QComboBox& box, const Analysis& analysis) {
     for (std::size_t i = 0; i < analysis.steps.size(); ++i) {
         const Step& step = analysis.trace->steps[i];
         const QString length = text(formatDuration(analysis.steps[i].wall_ns));
-        box.addItem(MainWindow::tr("Step %1 · %2").arg(QString::number(step.number), length),
-                    QString::number(step.number));
+        const QString number = QString::number(step.number);
+        const auto process = analysis.trace->process_names.find(step.pid);
+        if (analysis.trace->several_processes && process != analysis.trace->process_names.end())
+            box.addItem(MainWindow::tr("Step %1 of %2 · %3").arg(number, text(process->second), length),
+                        text(step.name));
+        else
+            box.addItem(MainWindow::tr("Step %1 · %2").arg(number, length), number);
     }
     box.addItem(MainWindow::tr("All steps"), QStringLiteral("all"));
     box.setCurrentIndex(analysis.all_steps ? box.count() - 1 : analysis.step);
@@ -96,6 +101,8 @@ void MainWindow::buildToolBar() {
     w_->step->setAccessibleName(tr("Step"));
     w_->step->setToolTip(tr("The step that tables, findings and the headline speak of"));
     w_->step->setMinimumWidth(152);
+    w_->step->setMaximumWidth(260);
+    w_->step->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     w_->step->addItem(tr("No trace"));
     w_->step->setEnabled(false);
     w_->device = new QComboBox(w_->bar);

@@ -12,8 +12,8 @@ class MainWindow;
 
 struct ScreenshotOptions {
     QString path;
-    QString select; // "finding:rms_norm", "module:model.layers.0.mlp", "kernel:17", ""
-    QString fuse;   // what to measure before the picture: "rms_norm,swiglu", "plan", ""
+    QString select;  // "finding:rms_norm", "module:model.layers.0.mlp", "kernel:17", ""
+    QString fuse;    // what to measure before the picture: "rms_norm,swiglu", "plan", ""
     QString session; // where to save it, ""
     QSize size;
     int wait_ms = 250; // after everything is drawn

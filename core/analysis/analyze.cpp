@@ -15,7 +15,7 @@ namespace {
 bool isAnyStep(const std::string& wanted) { return wanted.empty() || wanted == "last" || wanted == "all"; }
 
 // "3, 4", "0, 1, 2 ... 32766": a message, not a list.
-std::string numbersOf(const std::vector<Step>& steps) {
+std::string numbersOf(const std::vector<Step>& steps, bool several_processes) {
     constexpr std::size_t kListed = 12, kFirst = 3;
     std::string text;
     for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -25,7 +25,7 @@ std::string numbersOf(const std::vector<Step>& steps) {
         } else if (i > 0) {
             text += ", ";
         }
-        text += std::to_string(steps[i].number);
+        text += several_processes ? '\'' + steps[i].name + '\'' : std::to_string(steps[i].number);
     }
     return text;
 }
@@ -34,7 +34,8 @@ Error noStep(const std::string& of, const std::string& wanted, const std::string
     return {ErrorCode::NotFound, "a step among " + of, "'" + wanted + "'", where};
 }
 
-// "last", "all" or the number of a ProfilerStep, alone or with its name as the trace has it ("ProfilerStep#3").
+// "last", "all" or the number of a ProfilerStep, alone or with its name as the trace has it ("ProfilerStep#3",
+// "ProfilerStep#3 of rank 1").
 Result<std::int16_t> chooseStep(const TraceStore& trace, const std::string& wanted) {
     if (trace.steps.empty()) {
         if (isAnyStep(wanted)) return std::int16_t{-1};
@@ -49,7 +50,7 @@ Result<std::int16_t> chooseStep(const TraceStore& trace, const std::string& want
     if (ec == std::errc{} && end == wanted.data() + wanted.size())
         for (std::size_t i = 0; i < trace.steps.size(); ++i)
             if (trace.steps[i].number == number) return static_cast<std::int16_t>(i);
-    return noStep(numbersOf(trace.steps) + " (or last, all)", wanted, trace.path);
+    return noStep(numbersOf(trace.steps, trace.several_processes) + " (or last, all)", wanted, trace.path);
 }
 
 // Whether kernels may be missing: the file ended early, or reading stopped at a limit.

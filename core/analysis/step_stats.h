@@ -18,4 +18,7 @@ namespace fusescope {
 // Parallel to trace.steps; one entry "all" over the whole trace when there are none.
 [[nodiscard]] std::vector<StepStats> stepStats(const TraceStore& trace);
 
+// The step after this one in its process; the number of steps, or more, after the last.
+[[nodiscard]] std::size_t nextStep(const TraceStore& trace, std::size_t step) noexcept;
+
 } // namespace fusescope

@@ -135,8 +135,12 @@ std::string labelOfTrack(const TraceStore& trace, const Track& track, bool sever
     std::string_view name = trace.strings.view(track.name);
     while (!name.empty() && name.back() == ' ') name.remove_suffix(1);
     const bool gpu = track.kind == TrackKind::GpuStream || track.kind == TrackKind::GpuAnnotation;
-    if (!gpu) return name.empty() ? fmt::format("thread {}", track.tid) : std::string(name);
-    const std::string prefix = several_devices ? fmt::format("GPU {} · ", track.device) : std::string();
+    std::string prefix;
+    if (trace.several_processes)
+        if (const auto process = trace.process_names.find(track.process); process != trace.process_names.end())
+            prefix = process->second + " · ";
+    if (!gpu) return prefix + (name.empty() ? fmt::format("thread {}", track.tid) : std::string(name));
+    if (several_devices) prefix += fmt::format("GPU {} · ", track.device);
     if (track.kind == TrackKind::GpuAnnotation) return prefix + "GPU annotations";
     return prefix + (name.empty() ? fmt::format("stream {}", track.stream) : std::string(name));
 }

@@ -4,35 +4,21 @@
 #include <algorithm>
 
 namespace fusescope {
-namespace {
-
-// 0 and -1 (as unsigned) both mean "not recorded".
-bool isCorrelation(std::uint32_t correlation) { return correlation != 0 && correlation != 0xFFFFFFFFu; }
-
-// Any host row may launch: the list of API names grows with every CUDA release (cudaLaunchKernelExC, hipGraphLaunch
-// ...).
-bool mayLaunch(Category c) { return c == Category::CudaRuntime || c == Category::CudaDriver || c == Category::Other; }
-
-} // namespace
 
 Launches::Launches(const TraceStore& trace) : trace_(trace) {
     const SliceTable& slices = trace.slices;
+    std::vector<std::uint32_t> launches; // one of each work
     for (std::size_t i = 0; i < slices.size(); ++i) {
-        const auto value = static_cast<std::uint32_t>(i);
-        if (isCorrelation(slices.correlation[i])) {
-            if (mayLaunch(slices.category[i]))
-                launches_.push_back({slices.correlation[i], value});
-            else if (isGpuWork(slices.category[i]))
-                gpu_.push_back({slices.correlation[i], value});
-        }
+        if (slices.launch[i].valid()) launches.push_back(slices.launch[i].value);
         if (slices.category[i] == Category::CpuOp && slices.external_id[i] != 0 &&
             slices.detail[i] < trace.cpu_ops.size())
             externals_.push_back({slices.external_id[i], slices.detail[i]});
     }
-    const auto byKey = [](const Row& a, const Row& b) { return a.key < b.key; };
-    std::stable_sort(launches_.begin(), launches_.end(), byKey);
-    std::stable_sort(gpu_.begin(), gpu_.end(), byKey);
-    std::stable_sort(externals_.begin(), externals_.end(), byKey);
+    std::sort(launches.begin(), launches.end());
+    for (std::size_t i = 1; i < launches.size(); ++i)
+        if (launches[i] == launches[i - 1] && (captured_.empty() || captured_.back() != launches[i]))
+            captured_.push_back(launches[i]);
+    std::stable_sort(externals_.begin(), externals_.end(), [](const Row& a, const Row& b) { return a.key < b.key; });
 }
 
 std::pair<const Launches::Row*, const Launches::Row*> Launches::rowsOf(const std::vector<Row>& rows,
@@ -43,21 +29,8 @@ std::pair<const Launches::Row*, const Launches::Row*> Launches::rowsOf(const std
     return {rows.data() + (begin - rows.begin()), rows.data() + (end - rows.begin())};
 }
 
-Launches::Found Launches::launchOf(SliceId gpu) const {
-    const std::uint32_t correlation = trace_.slices.correlation[gpu.index()];
-    if (!isCorrelation(correlation)) return {};
-    const auto [begin, end] = rowsOf(launches_, correlation);
-    if (begin == end) return {};
-    // Merged ranks reuse numbers: the launch is the last one that began before the work did. Rows are in time order.
-    const std::int64_t ts = trace_.slices.ts[gpu.index()];
-    const Row* after =
-        std::partition_point(begin, end, [&](const Row& row) { return trace_.slices.ts[row.value] <= ts; });
-    const Row* best = after == begin ? begin : after - 1;
-    Found found;
-    found.launch = SliceId(best->value);
-    const auto [gpu_begin, gpu_end] = rowsOf(gpu_, correlation);
-    found.captured = gpu_end - gpu_begin > end - begin;
-    return found;
+bool Launches::captured(SliceId launch) const {
+    return std::binary_search(captured_.begin(), captured_.end(), launch.value);
 }
 
 CpuOpId Launches::opOfExternalId(std::uint32_t external_id, SliceId launch, std::int64_t ts) const {
@@ -81,18 +54,18 @@ CpuOpId Launches::opOfExternalId(std::uint32_t external_id, SliceId launch, std:
 Launched linkLaunch(const TraceStore& trace, const Launches& launches, const CpuContexts& contexts, SliceId gpu,
                     WorkLink& work) {
     Launched out;
-    const Launches::Found found = launches.launchOf(gpu);
-    out.captured = found.captured;
-    if (found.launch.valid()) {
-        work.launch = found.launch;
+    const SliceId launch = trace.slices.launch[gpu.index()];
+    if (launch.valid()) {
+        out.captured = launches.captured(launch);
+        work.launch = launch;
         work.launch_how = LinkHow::Correlation;
-        out.context = &contexts.of(found.launch);
+        out.context = &contexts.of(launch);
     }
     if (out.captured) return out; // the operator around the replay did not make this kernel
 
-    std::uint32_t external = found.launch.valid() ? trace.slices.external_id[found.launch.index()] : 0;
+    std::uint32_t external = launch.valid() ? trace.slices.external_id[launch.index()] : 0;
     if (external == 0) external = trace.slices.external_id[gpu.index()];
-    const CpuOpId named = launches.opOfExternalId(external, found.launch, trace.slices.ts[gpu.index()]);
+    const CpuOpId named = launches.opOfExternalId(external, launch, trace.slices.ts[gpu.index()]);
     const CpuOpId around = out.context != nullptr ? out.context->op : CpuOpId{};
 
     // Both ways give the same row in healthy files. Where they differ the deeper one describes the kernel: External ids

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU work -> the CPU row that launched it -> the operator around it. Private to core/link.
+// GPU work -> the operator around its launch. Private to core/link.
 #pragma once
 
 #include "core/link/cpu_context.h"
@@ -14,12 +14,8 @@ class Launches {
 public:
     explicit Launches(const TraceStore& trace);
 
-    struct Found {
-        SliceId launch;
-        bool captured = false; // one launch, many kernels: a replayed CUDA graph
-    };
-    // gpu: a kernel, memcpy or memset row.
-    [[nodiscard]] Found launchOf(SliceId gpu) const;
+    // One launch, many kernels: a replayed CUDA graph.
+    [[nodiscard]] bool captured(SliceId launch) const;
     // The cpu_op that carries this External id: around the launch if there is one, else the last before time ts.
     [[nodiscard]] CpuOpId opOfExternalId(std::uint32_t external_id, SliceId launch, std::int64_t ts) const;
 
@@ -32,9 +28,8 @@ private:
     [[nodiscard]] static std::pair<const Row*, const Row*> rowsOf(const std::vector<Row>& rows, std::uint32_t key);
 
     const TraceStore& trace_;
-    std::vector<Row> launches_;  // correlation -> slice
-    std::vector<Row> gpu_;       // correlation -> slice
-    std::vector<Row> externals_; // External id -> cpu op
+    std::vector<Row> externals_;          // External id -> cpu op
+    std::vector<std::uint32_t> captured_; // rows of launches, sorted
 };
 
 // Fills launch and op (with how) of one piece of GPU work; returns the context the rest is read from.

@@ -2,14 +2,17 @@
 // A forward operator is recorded with the number its autograd node *will* get, so operators that make no node carry the
 // number of the next one that does. Among the rows of one number the maker is the one whose name the node bears
 // ("MmBackward0" of aten::mm); failing that, the one that started last. Numbers are counted per thread, and the thread
-// is named in the profiler's own numbering ("Fwd thread id"), so the thread is found by vote.
+// is named in the profiler's own numbering ("Fwd thread id"), so the thread is found by vote. Of several processes in
+// one file (merged ranks) each counts for itself.
 #include "core/link/sequence.h"
 
 #include "core/link/op_names.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 namespace fusescope {
 namespace {
@@ -65,13 +68,18 @@ struct Search {
         return {b, e};
     }
     [[nodiscard]] TrackId trackOf(const Maker& maker) const { return trace.slices.track[maker.slice.index()]; }
+    [[nodiscard]] std::int64_t pidOf(SliceId slice) const {
+        return trace.tracks[trace.slices.track[slice.index()].index()].pid;
+    }
 
     CpuOpId find(SliceId node, std::int64_t sequence, TrackId forward_track) {
         const auto [begin, end] = rows(sequence);
         const std::uint32_t wanted = spellings.ofBackward(trace.slices.name[node.index()]);
+        const std::int64_t pid = pidOf(node);
         CpuOpId last;
         for (std::size_t i = end; i-- > begin;) {
             const Maker& maker = makers[i];
+            if (pidOf(maker.slice) != pid) continue;
             if (forward_track.valid() && trackOf(maker) != forward_track) continue;
             if (trace.slices.ts[maker.slice.index()] > trace.slices.ts[node.index()]) continue;
             if (maker.spelling == wanted) return maker.op;
@@ -96,23 +104,26 @@ std::vector<Maker> forwardMakers(const TraceStore& trace, const CpuContexts& con
     return makers;
 }
 
-// Fwd thread id -> track that made most of the nodes.
-std::unordered_map<std::int64_t, TrackId> forwardTracks(Search& search) {
+using Thread = std::pair<std::int64_t, std::int64_t>; // pid, Fwd thread id
+
+// Track that made most of a thread's nodes.
+std::map<Thread, TrackId> forwardTracks(Search& search) {
     const TraceStore& trace = search.trace;
     constexpr std::size_t kEnough = 65536; // nodes asked per thread
-    std::unordered_map<std::int64_t, std::size_t> nodes;
-    std::unordered_map<std::int64_t, std::unordered_map<std::uint32_t, std::uint64_t>> votes;
+    std::map<Thread, std::size_t> nodes;
+    std::map<Thread, std::unordered_map<std::uint32_t, std::uint64_t>> votes;
     for (std::size_t row = 0; row < trace.cpu_ops.size(); ++row) {
-        const std::int64_t thread = trace.cpu_ops.fwd_thread[row];
-        if (thread <= 0 || trace.cpu_ops.sequence[row] < 0) continue;
-        if (++nodes[thread] > kEnough) continue;
+        if (trace.cpu_ops.fwd_thread[row] <= 0 || trace.cpu_ops.sequence[row] < 0) continue;
         const SliceId node = trace.cpu_ops.slice[row];
+        const Thread thread{search.pidOf(node), trace.cpu_ops.fwd_thread[row]};
+        if (++nodes[thread] > kEnough) continue;
         const std::uint32_t wanted = search.spellings.ofBackward(trace.slices.name[node.index()]);
         const auto [begin, end] = search.rows(trace.cpu_ops.sequence[row]);
         for (std::size_t i = begin; i < end; ++i)
-            if (search.makers[i].spelling == wanted) ++votes[thread][search.trackOf(search.makers[i]).value];
+            if (search.makers[i].spelling == wanted && search.pidOf(search.makers[i].slice) == thread.first)
+                ++votes[thread][search.trackOf(search.makers[i]).value];
     }
-    std::unordered_map<std::int64_t, TrackId> tracks;
+    std::map<Thread, TrackId> tracks;
     for (const auto& [thread, by_track] : votes) {
         std::uint64_t most = 0;
         for (const auto& [track, count] : by_track) {
@@ -148,7 +159,7 @@ std::vector<CpuOpId> forwardOps(const TraceStore& trace, const CpuContexts& cont
         }
         const std::int64_t sequence = trace.cpu_ops.sequence[op.index()];
         if (sequence < 0) continue;
-        const auto known = tracks.find(trace.cpu_ops.fwd_thread[op.index()]);
+        const auto known = tracks.find({search.pidOf(SliceId(i)), trace.cpu_ops.fwd_thread[op.index()]});
         forward[op.index()] = search.find(SliceId(i), sequence, known == tracks.end() ? TrackId{} : known->second);
         if (track < last_node.size()) last_node[track] = forward[op.index()];
     }

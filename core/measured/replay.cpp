@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/measured/replay.h"
 
+#include "core/analysis/step_stats.h"
 #include "core/measured/replay_work.h"
 
 #include <algorithm>
@@ -157,6 +158,7 @@ private:
         for (auto at = static_cast<std::size_t>(std::lower_bound(s.ts.begin(), s.ts.end(), cpu_begin_) - s.ts.begin());
              at < s.size() && s.ts[at] <= cpu_end_; ++at) {
             if (s.category[at] != Category::CudaRuntime && s.category[at] != Category::CudaDriver) continue;
+            if (!trace_.steps.empty() && s.step[at] != a_.step) continue; // another process's
             if (trace_.nameOf(SliceId(at)).find("Synchronize") == std::string_view::npos) continue;
             const std::int64_t end = trace_.endOf(SliceId(at));
             if (end <= cpu_end_ && end >= s.ts[at]) events_.push_back({s.ts[at], end, 0, true});
@@ -298,7 +300,7 @@ private:
             last = std::max(last, lane.covered - lane.shift);
             covered = std::max(covered, lane.covered);
         }
-        if (step + 1 < a_.steps.size()) {
+        if (nextStep(trace_, step) < a_.steps.size()) {
             const NextWork next = workAt(a_, end);
             const auto lane = static_cast<std::size_t>(
                 std::find(work_.devices.begin(), work_.devices.end(), next.device) - work_.devices.begin());

@@ -83,9 +83,9 @@ struct Region {
     std::string title;   // "RMSNorm of model.layers.0.input_layernorm"
     std::vector<RegionInput> inputs;
     RegionProgram baseline;
-    RegionProgram fused; // no steps: there is no fused form
-    std::string reason;  // why not, what the fused form leaves out (no backward, a fusion), or how to read it
-    double fused_bytes = 0;          // bytes one kernel must move, forward; 0 not known
+    RegionProgram fused;    // no steps: there is no fused form
+    std::string reason;     // why not, what the fused form leaves out (no backward, a fusion), or how to read it
+    double fused_bytes = 0; // bytes one kernel must move, forward; 0 not known
     double fused_backward_bytes = 0; // and backward
     double fused_flops = 0, fused_backward_flops = 0;
     bool backward = false; // the step trains: measure the backward too

@@ -2,11 +2,8 @@
 #include "core/trace/finish.h"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <queue>
-#include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -96,54 +93,6 @@ void nestSlices(TraceStore& store) {
         }
         ++track.slices;
         track.depths = std::max(track.depths, static_cast<std::uint16_t>(s.depth[row] + 1));
-    }
-}
-
-void assignSteps(TraceStore& store, TraceBuilder& problems) {
-    SliceTable& s = store.slices;
-    s.step.assign(s.size(), -1);
-    constexpr std::string_view kPrefix = "ProfilerStep#";
-    constexpr std::size_t kMaxSteps = 32767; // what the column holds
-    for (std::size_t row = 0; row < s.size(); ++row) {
-        if (s.category[row] != Category::UserAnnotation) continue;
-        const std::string_view name = store.nameOf(SliceId(row));
-        if (name.substr(0, kPrefix.size()) != kPrefix) continue;
-        if (store.steps.size() == kMaxSteps) {
-            problems.problem(
-                "too_many_steps", s.args_offset[row],
-                "there are more than 32,767 steps; what belongs to the later ones counts as outside of any");
-            continue;
-        }
-        Step step;
-        step.name = name;
-        step.slice = SliceId(row);
-        step.begin = s.ts[row];
-        step.end = store.endOf(step.slice);
-        std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), step.number);
-        store.steps.push_back(std::move(step));
-    }
-    if (store.steps.empty()) return;
-
-    const auto stepAt = [&](std::int64_t t) -> std::int16_t {
-        const auto after = std::upper_bound(store.steps.begin(), store.steps.end(), t,
-                                            [](std::int64_t time, const Step& step) { return time < step.begin; });
-        if (after == store.steps.begin()) return -1;
-        const auto at = static_cast<std::size_t>(after - store.steps.begin()) - 1;
-        return t < store.steps[at].end || t == store.steps[at].begin ? static_cast<std::int16_t>(at) : std::int16_t{-1};
-    };
-    // Host rows by their start; GPU work by the launch with the same correlation, so that work that spills over the end
-    // of its step is not counted in the next.
-    std::unordered_map<std::uint32_t, std::int16_t> step_of_launch;
-    for (std::size_t row = 0; row < s.size(); ++row) {
-        if (isGpuWork(s.category[row])) continue;
-        s.step[row] = stepAt(s.ts[row]);
-        const bool api = s.category[row] == Category::CudaRuntime || s.category[row] == Category::CudaDriver;
-        if (api && s.correlation[row] != 0) step_of_launch.emplace(s.correlation[row], s.step[row]);
-    }
-    for (std::size_t row = 0; row < s.size(); ++row) {
-        if (!isGpuWork(s.category[row])) continue;
-        const auto launch = step_of_launch.find(s.correlation[row]);
-        s.step[row] = s.correlation[row] != 0 && launch != step_of_launch.end() ? launch->second : stepAt(s.ts[row]);
     }
 }
 

@@ -29,11 +29,11 @@ std::size_t TraceStore::bytes() const noexcept {
     const KernelTable& k = kernels;
     const CpuOpTable& o = cpu_ops;
     return of(s.ts) + of(s.dur) + of(s.name) + of(s.category) + of(s.track) + of(s.depth) + of(s.parent) +
-           of(s.correlation) + of(s.external_id) + of(s.step) + of(s.detail) + of(s.args_offset) + of(s.args_length) +
-           of(k.slice) + of(k.device) + of(k.stream) + of(k.grid) + of(k.block) + of(k.registers) + of(k.shared_bytes) +
-           of(k.occupancy) + of(k.graph_id) + of(k.graph_node) + of(copies.slice) + of(copies.device) +
-           of(copies.stream) + of(copies.bytes) + of(o.slice) + of(o.sequence) + of(o.fwd_thread) + of(o.dims) +
-           of(o.types) + of(o.strides) + of(o.concrete) + of(tracks) + of(steps) + strings.bytes();
+           of(s.correlation) + of(s.launch) + of(s.external_id) + of(s.step) + of(s.detail) + of(s.args_offset) +
+           of(s.args_length) + of(k.slice) + of(k.device) + of(k.stream) + of(k.grid) + of(k.block) + of(k.registers) +
+           of(k.shared_bytes) + of(k.occupancy) + of(k.graph_id) + of(k.graph_node) + of(copies.slice) +
+           of(copies.device) + of(copies.stream) + of(copies.bytes) + of(o.slice) + of(o.sequence) + of(o.fwd_thread) +
+           of(o.dims) + of(o.types) + of(o.strides) + of(o.concrete) + of(tracks) + of(steps) + strings.bytes();
 }
 
 } // namespace fusescope

@@ -159,7 +159,10 @@ Result<TracePtr> TraceBuilder::finish() && {
     clampDurations(store, *this);
     sortSlices(store);
     nestSlices(store);
-    assignSteps(store, *this);
+    findLaunches(store, *this);
+    listSteps(store, *this);
+    tellProcesses(store);
+    assignSteps(store);
     tellKindsOfGpu(store, *this);
     return TracePtr(std::move(impl_->store));
 }

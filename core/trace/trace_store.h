@@ -8,6 +8,8 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -39,12 +41,15 @@ enum class Category : std::uint8_t {
 
 enum class TrackKind : std::uint8_t { CpuThread, GpuStream, GpuAnnotation, Span, Other };
 
+inline constexpr std::int64_t kNoProcess = std::numeric_limits<std::int64_t>::min(); // not known, or several
+
 struct Track {
     TrackKind kind = TrackKind::Other;
-    std::int64_t pid = 0, tid = 0; // as in the file; text pids/tids are interned into name, numbers are then -1
-    std::int32_t device = -1;      // GPU tracks
-    std::int64_t stream = -1;      // GPU tracks
-    StringId name;                 // "thread 415 (python3)", "stream 7"
+    std::int64_t pid = 0, tid = 0;     // as in the file; text pids/tids are interned into name, numbers are then -1
+    std::int32_t device = -1;          // GPU tracks
+    std::int64_t stream = -1;          // GPU tracks
+    std::int64_t process = kNoProcess; // pid of the host process: of GPU tracks the one that launched all of their work
+    StringId name;                     // "thread 415 (python3)", "stream 7"
     std::int64_t sort_index = 0;
     std::uint32_t slices = 0;
     std::uint16_t depths = 0; // rows needed to draw it
@@ -58,6 +63,7 @@ struct SliceTable { // one row per complete event
     std::vector<std::uint16_t> depth;       // 0 = outermost on its track
     std::vector<SliceId> parent;            // innermost enclosing slice of the same track
     std::vector<std::uint32_t> correlation; // 0 = none
+    std::vector<SliceId> launch;            // GPU work: the host row that launched it, invalid = not in the file
     std::vector<std::uint32_t> external_id; // 0 = none
     std::vector<std::int16_t> step;         // index into TraceStore::steps, -1 = outside; GPU work by its launch
     std::vector<std::uint32_t> detail;      // row of the side table for its category, Id::kNone = none
@@ -94,9 +100,10 @@ struct CpuOpTable { // args as raw JSON text, interned (layers repeat it): parse
     [[nodiscard]] std::size_t size() const noexcept { return slice.size(); }
 };
 
-struct Step { // one ProfilerStep#n
-    std::string name;
+struct Step {         // one ProfilerStep#n of one process
+    std::string name; // where several processes have steps, with the process: "ProfilerStep#4 of rank 1"
     std::int64_t number = -1;
+    std::int64_t pid = 0;            // of the process
     SliceId slice;                   // the CPU annotation
     std::int64_t begin = 0, end = 0; // CPU range, ns
 };
@@ -126,6 +133,9 @@ struct TraceStore {
     CpuOpTable cpu_ops;
     std::vector<Track> tracks;
     std::vector<Step> steps;
+    // By pid, once the trace is finished all different: as the file calls it, or "process 415".
+    std::map<std::int64_t, std::string> process_names;
+    bool several_processes = false; // launch GPU work or have steps: merged ranks
     std::vector<TraceDevice> devices;
     std::vector<Problem> problems;
     EventCounts counts;

@@ -150,6 +150,10 @@ void Merger::finish() {
                 name = "thread " + std::to_string(track.tid);
         }
         builder_.nameTrack(TrackId(t), name);
+        if (const auto word = words.find(track.pid); word != words.end())
+            store.process_names[track.pid] = word->second;
+        else if (const auto process = processes_.find(track.pid); process != processes_.end())
+            store.process_names[track.pid] = process->second;
     }
 }
 

@@ -16,7 +16,7 @@ public:
     explicit Merger(TraceBuilder& builder) : builder_(builder) {}
     void add(const Decoded& decoded);
     void rootValue(std::string_view key, std::string_view json, std::uint64_t offset);
-    void finish(); // names and order of tracks
+    void finish(); // names and order of tracks, names of processes
 
 private:
     using Thread = std::pair<std::int64_t, std::int64_t>; // pid, tid
