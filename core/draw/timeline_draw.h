@@ -72,6 +72,7 @@ struct TimelineAfter {
     std::int64_t begin = 0, end = 0, recorded_end = 0; // of the step: end shown, and as recorded
     double measured_ns = 0;                            // the sum of what its instances save
     bool plan_measured = false;                        // all of the plan: nothing in it is only predicted
+    bool with_selected = false;                        // what is selected, and not of the plan, is fused too
     [[nodiscard]] double savedNs() const noexcept { return static_cast<double>(recorded_end - end); }
     // Null: what is on the track stays as recorded.
     [[nodiscard]] const TimeMap* timesOf(const Track& track) const noexcept;
@@ -105,8 +106,8 @@ struct TimelineAfter {
 [[nodiscard]] DrawList drawTimelinePicture(const Analysis& analysis, double width,
                                            std::span<const TimelineFused> fused = {},
                                            const TimelineAfter* after = nullptr);
-// "step 89.5 ms → 71.2 ms, measured so far" or ", the whole plan measured", and what of the measured savings the step
-// does not get, "" if it gets all of them.
+// "step 89.5 ms → 71.2 ms, measured so far", ", the whole plan measured" or ", the plan and what is selected measured",
+// and what of the measured savings the step does not get, "" if it gets all of them.
 [[nodiscard]] std::string afterText(const TimelineAfter& after);
 [[nodiscard]] std::string afterHeldText(const TimelineAfter& after);
 

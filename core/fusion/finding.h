@@ -127,9 +127,14 @@ struct FusionInput { // either of trace (with link and costs) and graph may be n
 // What instances save as measured (ns per step, negative: they lose), parallel to findings and their instances; a
 // finding of which nothing is measured may have an empty list.
 using MeasuredSavings = std::vector<std::vector<std::optional<double>>>;
-// From measured savings where there are any, else from predicted ones: what a kernel gave counts for more than the
-// verdict that was reckoned.
-[[nodiscard]] Plan makePlan(const std::vector<Finding>& findings, double step_ns, const MeasuredSavings& measured = {});
+// The verdict that a saving (ns per step) gives, of instances that take time_ns: by the thresholds of the prediction's
+// (core/fusion/reasons.cpp). step_ns: the step's time, 0 without one.
+[[nodiscard]] Verdict verdictOfSaving(const Finding& finding, double saving_ns, double time_ns,
+                                      double step_ns) noexcept;
+// From measured savings where there are any, else from predicted ones. verdicts: of the findings once measured,
+// parallel to them; without, what is measured takes part whatever its verdict.
+[[nodiscard]] Plan makePlan(const std::vector<Finding>& findings, double step_ns, const MeasuredSavings& measured = {},
+                            const std::vector<Verdict>& verdicts = {});
 // There is a step, and nothing of the plan was seen in it: the step's time is not known to get shorter.
 [[nodiscard]] bool nothingSeen(const Plan& plan) noexcept;
 // What the finding gives to the plan; null when it takes no part.

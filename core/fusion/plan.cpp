@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The best set of instances that share no kernel and no node. Overlaps are local (a norm with and without its residual
 // add), so the instances fall into small groups that are searched completely; a large group is filled greedily.
-// Instances of findings that are not beneficial take no part, unless they were measured to be.
+// Instances of findings that are not beneficial, as predicted or as measured, take no part.
 #include "core/fusion/finding.h"
 
 #include <algorithm>
@@ -19,14 +19,17 @@ struct Candidate {
     std::vector<std::size_t> rivals; // candidates that share a kernel or a node
 };
 
-std::vector<Candidate> candidatesOf(const std::vector<Finding>& findings, const MeasuredSavings& measured) {
+std::vector<Candidate> candidatesOf(const std::vector<Finding>& findings, const MeasuredSavings& measured,
+                                    const std::vector<Verdict>& verdicts) {
     std::vector<Candidate> out;
     for (std::size_t f = 0; f < findings.size(); ++f) {
         if (findings[f].verdict == Verdict::AlreadyFused) continue;
         for (std::size_t i = 0; i < findings[f].instances.size(); ++i) {
             const Instance& instance = findings[f].instances[i];
             const bool known = f < measured.size() && i < measured[f].size() && measured[f][i].has_value();
-            if (!known && findings[f].verdict == Verdict::NotBeneficial) continue;
+            if (f < verdicts.size() ? verdicts[f] == Verdict::NotBeneficial
+                                    : !known && findings[f].verdict == Verdict::NotBeneficial)
+                continue;
             const Range saving = known ? Range{*measured[f][i], *measured[f][i], *measured[f][i]} : instance.saving_ns;
             if (instance.state == FusionState::Fused || !(saving.expected > 0)) continue;
             out.push_back({static_cast<std::uint32_t>(f), static_cast<std::uint32_t>(i), saving, {}});
@@ -118,8 +121,9 @@ void bestOf(const std::vector<Candidate>& candidates, const std::vector<std::siz
 
 } // namespace
 
-Plan makePlan(const std::vector<Finding>& findings, double step_ns, const MeasuredSavings& measured) {
-    std::vector<Candidate> candidates = candidatesOf(findings, measured);
+Plan makePlan(const std::vector<Finding>& findings, double step_ns, const MeasuredSavings& measured,
+              const std::vector<Verdict>& verdicts) {
+    std::vector<Candidate> candidates = candidatesOf(findings, measured, verdicts);
     findRivals(findings, candidates);
     std::vector<bool> chosen(candidates.size(), false);
     for (const std::vector<std::size_t>& group : groupsOf(candidates)) bestOf(candidates, group, chosen);

@@ -16,6 +16,16 @@ namespace {
 constexpr double kWorthStep = 0.01, kMarginalStep = 0.002, kMarginalOwn = 0.03;
 constexpr double kWorthOwn = 0.3, kMarginalOwnEstimated = 0.1;
 
+// own: of what the region takes; of_step: 0 where no step knows it.
+Verdict verdictOfShares(double own, double of_step) noexcept {
+    if (of_step <= 0) {
+        if (own >= kWorthOwn) return Verdict::WorthIt;
+        return own >= kMarginalOwnEstimated ? Verdict::Marginal : Verdict::NotBeneficial;
+    }
+    if (own < kMarginalOwn || of_step < kMarginalStep) return Verdict::NotBeneficial;
+    return of_step >= kWorthStep ? Verdict::WorthIt : Verdict::Marginal;
+}
+
 std::string savingText(const Finding& finding) {
     return formatDuration(finding.saving_ns.expected) + " (" + formatDuration(finding.saving_ns.low) + " to " +
            formatDuration(finding.saving_ns.high) + ")";
@@ -140,13 +150,8 @@ std::size_t countWorkingNodes(const FusionInput& input, const Instance& instance
 Verdict verdictOf(const Finding& finding) noexcept {
     if (finding.state == FusionState::Fused) return Verdict::AlreadyFused;
     if (finding.pattern == Pattern::Optimizer) return Verdict::Marginal; // worth a try, but nothing is predicted
-    const double own = finding.time_ns > 0 ? finding.saving_ns.expected / finding.time_ns : 0;
-    if (finding.time_estimated || finding.step_share <= 0) {
-        if (own >= kWorthOwn) return Verdict::WorthIt;
-        return own >= kMarginalOwnEstimated ? Verdict::Marginal : Verdict::NotBeneficial;
-    }
-    if (own < kMarginalOwn || finding.step_share < kMarginalStep) return Verdict::NotBeneficial;
-    return finding.step_share >= kWorthStep ? Verdict::WorthIt : Verdict::Marginal;
+    return verdictOfShares(finding.time_ns > 0 ? finding.saving_ns.expected / finding.time_ns : 0,
+                           finding.time_estimated ? 0 : finding.step_share);
 }
 
 std::string unseenBackward(const FusionInput& input, const Finding& finding) {
@@ -242,6 +247,17 @@ std::vector<std::string> reasonsOf(const FusionInput& input, const Finding& find
 } // namespace fusescope::fusion
 
 namespace fusescope {
+
+Verdict verdictOfSaving(const Finding& finding, double saving_ns, double time_ns, double step_ns) noexcept {
+    if (finding.state == FusionState::Fused) return Verdict::AlreadyFused;
+    if (!(saving_ns > 0)) return Verdict::NotBeneficial;
+    // Where kernels run side by side the step gains a part; it is the prediction's.
+    double of_step = step_ns > 0 ? saving_ns / step_ns : 0;
+    if (finding.step_share > 0 && finding.saving_ns.expected > 0)
+        of_step = finding.step_share * saving_ns / finding.saving_ns.expected;
+    const double own = time_ns > 0 ? saving_ns / time_ns : 1; // of a region whose time is not known: no objection
+    return fusion::verdictOfShares(own, finding.time_estimated ? 0 : of_step);
+}
 
 const std::string& changeText(const Finding& finding) {
     static const std::string nothing;

@@ -31,7 +31,10 @@ std::optional<TimelineAfter> timelineAfter(const Analysis& analysis, const Measu
         changes.push_back(std::move(change));
     }
     std::optional<TimelineAfter> after = replay(analysis, changes);
-    if (after) after->plan_measured = plan.whole();
+    if (!after) return after;
+    after->plan_measured = plan.whole();
+    after->with_selected =
+        std::any_of(shown.begin(), shown.end(), [](const ShownInstance& one) { return !one.counts; });
     return after;
 }
 

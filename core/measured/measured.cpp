@@ -159,6 +159,7 @@ MeasuredFinding applyMeasured(const Analysis& analysis, const Finding& finding, 
     out.predicted_ns = finding.saving_ns.expected;
     out.instances = finding.instances.size();
     bool faster = false, slower = false;
+    double gained_ns = 0, gaining_ns = 0; // by instances that save something, and their time: others stay as they are
     for (InstanceClass& of : instanceClasses(analysis, finding)) {
         MeasuredClass one;
         one.result = set.find(finding.id, of.name);
@@ -168,7 +169,10 @@ MeasuredFinding applyMeasured(const Analysis& analysis, const Finding& finding, 
             const Instance& instance = finding.instances[i];
             if (!counts) {
                 out.saving_ns += instance.saving_ns;
-                out.now_ns += instance.forward_ns + instance.backward_ns + instance.idle_ns;
+                const double own = instance.forward_ns + instance.backward_ns + instance.idle_ns;
+                gained_ns += instance.saving_ns.expected;
+                gaining_ns += own;
+                out.now_ns += own;
                 out.fused_ns += instance.predicted_ns;
                 continue;
             }
@@ -181,6 +185,10 @@ MeasuredFinding applyMeasured(const Analysis& analysis, const Finding& finding, 
             one.saving_ns += saved;
             out.saving_ns += {saved, saved, saved};
             const auto [now, fused] = launchedNs(one.result->result);
+            if (saved > 0) {
+                gained_ns += saved;
+                gaining_ns += in_step ? in_step->total() : now;
+            }
             out.now_ns += now;
             out.fused_ns += {fused, fused, fused};
         }
@@ -197,8 +205,10 @@ MeasuredFinding applyMeasured(const Analysis& analysis, const Finding& finding, 
         out.saving_ns = finding.saving_ns;
         out.now_ns = finding.time_ns;
         out.fused_ns = finding.predicted_ns;
+        out.verdict = finding.verdict;
         return out;
     }
+    out.verdict = verdictOfSaving(finding, gained_ns, gaining_ns, analysis.plan.step_ns);
     out.speed = faster && out.measured_ns > 0   ? SpeedVerdict::Faster
                 : slower && out.measured_ns < 0 ? SpeedVerdict::Slower
                                                 : SpeedVerdict::NotFaster;
@@ -227,7 +237,10 @@ MeasuredPlan applyMeasured(const Analysis& analysis, const MeasuredSet& set) {
     const bool any = std::any_of(savings.begin(), savings.end(), [](const auto& list) { return !list.empty(); });
     out.plan = analysis.plan;
     if (any) {
-        out.plan = makePlan(analysis.findings, analysis.plan.step_ns, savings);
+        std::vector<Verdict> verdicts;
+        for (const Finding& finding : analysis.findings)
+            verdicts.push_back(set.any(finding.id) ? applyMeasured(analysis, finding, set).verdict : finding.verdict);
+        out.plan = makePlan(analysis.findings, analysis.plan.step_ns, savings, verdicts);
         predictStep(analysis, savings, out.plan);
     }
     out.parts = out.plan.parts.size();

@@ -72,14 +72,15 @@ std::string anchor(const std::string& id) {
 
 void card(const Analysis& a, const Finding& f, const std::optional<MeasuredFinding>& measured, std::string& out) {
     const CatalogEntry& entry = catalogEntry(f.pattern);
-    const bool pays = f.verdict == Verdict::WorthIt || f.verdict == Verdict::Marginal;
+    const Verdict verdict = verdictOf(f, measured);
+    const bool pays = verdict == Verdict::WorthIt || verdict == Verdict::Marginal;
     const bool run = measured && measured->any(); // then it counts, not what was predicted
     const Range saving = savingOf(f, measured);
     const Range fused = run ? measured->fused_ns : f.predicted_ns;
     const double now = run ? measured->now_ns : f.time_ns;
     const double share = shareOfStep(a, f, measured);
     out += fmt::format("<article class=\"card{}\" id=\"{}\"><header><h3>{}</h3>{}<span class=\"muted small\">{}</span>",
-                       pays ? " marked" : "", anchor(f.id), esc(entry.title), badge(f.verdict), esc(f.id));
+                       pays ? " marked" : "", anchor(f.id), esc(entry.title), badge(verdict), esc(f.id));
     if ((pays || run) && saving.expected > 0)
         out +=
             fmt::format("<span class=\"gain\">saves {}{}{}</span>", esc(formatDuration(saving.expected)),
@@ -173,7 +174,7 @@ void planTable(const Analysis& a, const MeasuredView& measured, std::string& out
             "class=\"n\">{}</td><td class=\"n\">{}</td>"
             "<td class=\"n\">{}</td><td class=\"nowrap\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
             "class=\"n\">{}</td></tr>",
-            anchor(f.id), esc(catalogEntry(f.pattern).title), badge(f.verdict),
+            anchor(f.id), esc(catalogEntry(f.pattern).title), badge(verdictOf(f, result)),
             formatCount(static_cast<std::int64_t>(f.instances.size())), kernelsText(f),
             esc(run && f.time_estimated ? formatDuration(result->now_ns) : timeText(f)),
             f.verdict == Verdict::AlreadyFused
@@ -232,7 +233,8 @@ void findingsSection(const Analysis& a, const MeasuredView& measured, std::strin
     std::size_t others = 0;
     for (std::size_t i = 0; i < a.findings.size(); ++i) {
         const Finding& f = a.findings[i];
-        if (f.verdict == Verdict::WorthIt || f.verdict == Verdict::Marginal || planPartOf(plan, f.id) != nullptr)
+        const Verdict verdict = verdictOf(f, measured.findings[i]);
+        if (verdict == Verdict::WorthIt || verdict == Verdict::Marginal || planPartOf(plan, f.id) != nullptr)
             card(a, f, measured.findings[i], out);
         else {
             card(a, f, measured.findings[i], rest);

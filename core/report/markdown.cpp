@@ -92,7 +92,7 @@ void findings(const Analysis& a, const MeasuredView& measured, std::string& out)
                                                           : formatDuration(result->saving_ns.expected))
                 : std::string();
         out += fmt::format("| {} {} | {} | {} | {} | {} | {} | {} | {} |\n", md(catalogEntry(f.pattern).title),
-                           code(f.id), nameOf(f.verdict), f.instances.size(), kernelsText(f), timeText(f),
+                           code(f.id), nameOf(verdictOf(f, result)), f.instances.size(), kernelsText(f), timeText(f),
                            fused || f.pattern == Pattern::Optimizer ? "–" : rangeText(f.saving_ns) + run,
                            share > 0 ? shareText(share) : "–", signals);
     }

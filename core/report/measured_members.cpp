@@ -100,6 +100,11 @@ void writeMeasuredFinding(JsonWriter& json, const Analysis& analysis, const Meas
         writeRange(json, "saving_us_per_step", finding.saving_ns);
     else
         json.key("saving_us_per_step").null();
+    json.key("verdict"); // on that saving
+    if (finding.any())
+        json.value(nameOf(finding.verdict));
+    else
+        json.null();
     json.key("results").beginArray();
     for (const MeasuredClass& one : finding.classes) {
         if (one.result == nullptr) continue;

@@ -43,6 +43,7 @@ struct DirectionText {
                                           const Comparison& direction);
 
 // What a finding saves, ns per step, and of the step: measured where it is, else predicted.
+[[nodiscard]] Verdict verdictOf(const Finding& f, const std::optional<MeasuredFinding>& measured); // measured if it is
 [[nodiscard]] Range savingOf(const Finding& f, const std::optional<MeasuredFinding>& measured);
 [[nodiscard]] double shareOfStep(const Analysis& a, const Finding& f, const std::optional<MeasuredFinding>& measured);
 [[nodiscard]] std::string signedTime(double ns);                  // "-3.20 ms"

@@ -131,6 +131,10 @@ std::string predictedToMeasured(const MeasuredFinding& finding, bool promised) {
     return text;
 }
 
+Verdict verdictOf(const Finding& f, const std::optional<MeasuredFinding>& measured) {
+    return measured ? measured->verdict : f.verdict;
+}
+
 Range savingOf(const Finding& f, const std::optional<MeasuredFinding>& measured) {
     return measured && measured->any() ? measured->saving_ns : f.saving_ns;
 }

@@ -94,9 +94,11 @@ QVariant FindingModel::data(const QModelIndex& index, int role) const {
             return words;
         }
         const QString range = savingRangeText(*f);
+        const MeasuredFinding* m = measured(index.row());
+        const Verdict told = m != nullptr ? m->verdict : f->verdict;
         QString words =
-            tr("%1, %2, %3 %4, %5").arg(titleOf(*f), verdictText(f->verdict), savingText(*f), range, kernelsText(*f));
-        if (const MeasuredFinding* m = measured(index.row()))
+            tr("%1, %2, %3 %4, %5").arg(titleOf(*f), verdictText(told), savingText(*f), range, kernelsText(*f));
+        if (m != nullptr)
             words += tr(", measured: %1 %2").arg(measuredSavingText(*m), measuredLine(*m)) +
                      (m->speed == SpeedVerdict::NotFaster ? tr(", no clear gain") : QString());
         return words;
@@ -105,7 +107,9 @@ QVariant FindingModel::data(const QModelIndex& index, int role) const {
     case SortRole: return index.row();
     case PickIdRole: return static_cast<quint32>(index.row());
     case FilterRole: {
-        QString all = title(index.row()) + QLatin1Char(' ') + text(f->id) + QLatin1Char(' ') + verdictText(f->verdict);
+        const MeasuredFinding* m = measured(index.row());
+        QString all = title(index.row()) + QLatin1Char(' ') + text(f->id) + QLatin1Char(' ') +
+                      verdictText(m != nullptr ? m->verdict : f->verdict);
         for (const std::string& module : f->modules) all += QLatin1Char(' ') + text(module);
         for (const std::string& line : f->source) all += QLatin1Char(' ') + text(line);
         return all;

@@ -169,10 +169,11 @@ void FindingCardDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
     // Title and verdict.
     const QFont badge_font = uiFont(11, true);
     const ChosenRegion* own = source.region;
-    const QString verdict = own != nullptr ? regionBadge(*own) : verdictText(f.verdict);
+    const Verdict told = source.measured != nullptr ? source.measured->verdict : f.verdict;
+    const QString verdict = own != nullptr ? regionBadge(*own) : verdictText(told);
     const double badge_width = QFontMetricsF(badge_font).horizontalAdvance(verdict) + 16;
     const QRectF badge(room.right() - badge_width, room.top() + 1, badge_width, 18);
-    const ColourRole badge_role = own != nullptr ? ColourRole::TextMuted : colourOf(f.verdict);
+    const ColourRole badge_role = own != nullptr ? ColourRole::TextMuted : colourOf(told);
     const bool filled = badge_role != ColourRole::TextMuted;
     painter->setPen(filled ? Qt::NoPen : QPen(colour(ColourRole::Border), 1));
     painter->setBrush(filled ? QBrush(colour(badge_role)) : QBrush(Qt::NoBrush));

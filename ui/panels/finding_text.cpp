@@ -119,6 +119,11 @@ QString shapesText(const Finding& f) {
     return shapes.join(QLatin1String(", "));
 }
 
+QString verdictTold(const Finding& f, const MeasuredFinding* measured) {
+    return measured != nullptr && measured->any() ? tr("%1, measured").arg(verdictText(measured->verdict))
+                                                  : verdictText(f.verdict);
+}
+
 } // namespace
 
 QString findingHtml(const Analysis& analysis, std::size_t row, Theme theme, const MeasuredFinding* measured) {
@@ -126,7 +131,7 @@ QString findingHtml(const Analysis& analysis, std::size_t row, Theme theme, cons
     const Finding& f = analysis.findings[row];
     const CatalogEntry& entry = catalogEntry(f.pattern);
     Html html(theme);
-    html.title(titleOf(f), verdictText(f.verdict));
+    html.title(titleOf(f), verdictTold(f, measured));
     if (measured != nullptr) html.raw(measuredHtml(*measured, theme));
     // Evidence and figures first: they are what decides; the rest is read afterwards.
     QStringList evidence;
@@ -148,7 +153,9 @@ QString findingHtml(const Analysis& analysis, std::size_t row, Theme theme, cons
     if (!entry.before.empty() && fused) html.para(tr("<b>Instead of:</b> %1").arg(esc(entry.before)));
 
     if (!f.reasons.empty())
-        html.head(f.verdict == Verdict::AlreadyFused ? tr("What was found") : tr("Why this saving and this verdict"));
+        html.head(f.verdict == Verdict::AlreadyFused       ? tr("What was found")
+                  : measured != nullptr && measured->any() ? tr("Why this prediction")
+                                                           : tr("Why this saving and this verdict"));
     html.items(listed(f.reasons, true));
     QStringList notes;
     for (const Instance& instance : f.instances) {
@@ -215,7 +222,7 @@ QString findingMarkdown(const Analysis& analysis, std::size_t row, const Measure
         lines << QString() << QString(QLatin1String("**") + title + QLatin1String("**")) << QString();
         for (const QString& item : items) lines << QString(QLatin1String("- ") + item.simplified());
     };
-    lines << QString(QLatin1String("### ") + titleOf(f) + QLatin1String(": ") + verdictText(f.verdict));
+    lines << QString(QLatin1String("### ") + titleOf(f) + QLatin1String(": ") + verdictTold(f, measured));
     QStringList facts{savingText(f)};
     const QString range = savingRangeText(f);
     if (!range.isEmpty()) facts.last() += QLatin1Char(' ') + range;

@@ -84,6 +84,27 @@ TEST(Finding, VerdictThresholds) {
     EXPECT_EQ(fusion::verdictOf(finding), Verdict::AlreadyFused);
 }
 
+TEST(Finding, VerdictOfWhatWasMeasured) { // by the same thresholds, on another saving
+    Finding finding;
+    finding.time_ns = 100;
+    finding.saving_ns.expected = 50;
+    finding.step_share = 0.02; // of a step of 2500
+    EXPECT_EQ(verdictOfSaving(finding, 50, 100, 2500), Verdict::WorthIt);
+    EXPECT_EQ(verdictOfSaving(finding, 12, 100, 2500), Verdict::Marginal);     // 0.48%
+    EXPECT_EQ(verdictOfSaving(finding, 4, 100, 2500), Verdict::NotBeneficial); // 0.16%
+    EXPECT_EQ(verdictOfSaving(finding, 0, 100, 2500), Verdict::NotBeneficial); // no share of a step is no estimate
+    EXPECT_EQ(verdictOfSaving(finding, -50, 100, 2500), Verdict::NotBeneficial);
+    finding.step_share = 0.01; // half of it runs beside other work
+    EXPECT_EQ(verdictOfSaving(finding, 40, 100, 2500), Verdict::Marginal);
+    finding.saving_ns = {}; // nothing was predicted: the step's time says
+    finding.step_share = 0;
+    EXPECT_EQ(verdictOfSaving(finding, 30, 100, 2500), Verdict::WorthIt);
+    finding.time_estimated = true; // by what the runner took unfused
+    EXPECT_EQ(verdictOfSaving(finding, 30, 90, 0), Verdict::WorthIt);
+    EXPECT_EQ(verdictOfSaving(finding, 10, 90, 0), Verdict::Marginal);
+    EXPECT_EQ(verdictOfSaving(finding, 5, 90, 0), Verdict::NotBeneficial);
+}
+
 // Eight kernels of 5 us, each begun 1 us after the one before: 40 us of kernels in a step of 12. Whatever is saved of
 // the 40, the step gets no more than its 12.
 TEST(Finding, TheShareOfTheStepIsNeverMoreThanAllOfIt) {

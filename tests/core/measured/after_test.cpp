@@ -136,6 +136,19 @@ TEST(After, LaterWorkMovesUpByWhatIsSaved) {
     EXPECT_EQ(afterHeldText(after), "");
 }
 
+TEST(After, WhatThePlanLeavesOutIsFusedWhileItIsSelected) {
+    Toy toy{{{100, 120, 10}, {120, 150, 12}, {151, 171, 14}, {172, 200, 16}}};
+    const Analysis a = toy.finish(200, {1, 2});
+    const MeasuredSet set = measured(a, 50, 49); // 1 of 50 us: not beneficial
+    EXPECT_FALSE(timelineAfter(a, set, {}));
+    SelectionSets selected;
+    selected.pick = {PickKind::Finding, 0};
+    selected.findings = {0};
+    const std::optional<TimelineAfter> after = timelineAfter(a, set, selected);
+    ASSERT_TRUE(after);
+    EXPECT_EQ(afterText(*after), "step 100 µs → 99.0 µs, the plan and what is selected measured");
+}
+
 TEST(After, WhatIsOnlyPredictedIsTold) {
     Toy toy{{{100, 120, 10}, {120, 150, 12}, {151, 171, 14}, {172, 200, 16}}};
     Analysis a = toy.finish(200, {1, 2});

@@ -145,6 +145,25 @@ TEST(Measured, AMeasuredClassOverridesItsInstances) {
     EXPECT_DOUBLE_EQ(plan.predicted_step_ns.expected, 448'000);
 }
 
+TEST(Measured, TheVerdictIsOnWhatWasMeasured) {
+    const Analysis a = analysis(); // a step of 1 ms
+    EXPECT_EQ(applyMeasured(a, a.findings[0], {}).verdict, a.findings[0].verdict);
+    const auto with = [&](double after_us) {
+        MeasuredSet set;
+        for (const InstanceClass& of : instanceClasses(a, a.findings[0])) {
+            MeasuredResult result = measured(a, 0, {comparison("backward", 21, after_us)});
+            result.instance_class = of.name;
+            set.set(result);
+        }
+        return set;
+    };
+    EXPECT_EQ(applyMeasured(a, a.findings[0], with(15)).verdict, Verdict::NotBeneficial); // 6 of 770 us each
+    EXPECT_EQ(planPartOf(applyMeasured(a, with(15)).plan, "rms_norm"), nullptr);
+    EXPECT_EQ(applyMeasured(a, with(15)).left_out, std::vector<std::string>{"rms_norm"});
+    EXPECT_EQ(applyMeasured(a, a.findings[0], with(9)).verdict, Verdict::WorthIt); // 12 each: 4.8% of the step
+    EXPECT_NE(planPartOf(applyMeasured(a, with(9)).plan, "rms_norm"), nullptr);
+}
+
 TEST(Measured, AFindingThatLostComesIn) {
     const Analysis a = analysis();
     MeasuredSet set;
