@@ -218,12 +218,12 @@ void MainWindow::updateHeadline() {
     w_->headline->setText(
         with_results.isEmpty() || unseen
             ? text(stepHeadline(*a))
-            : (measured.predicted_instances > 0 ? tr("step %1 → %2 measured in part") : tr("step %1 → %2 measured"))
-                  .arg(text(formatDuration(a->plan.step_ns)),
+            : (measured.predicted_instances > 0 ? tr("%1 %2 → %3 measured in part") : tr("%1 %2 → %3 measured"))
+                  .arg(spanName(*a), text(formatDuration(a->plan.step_ns)),
                        text(formatDuration(measured.predicted_step_ns.expected))));
     if (measured.any() && !unseen && measured.measured < measured.parts)
-        w_->headline->setText(tr("step %1 → %2, %3 of %4 measured")
-                                  .arg(text(formatDuration(a->plan.step_ns)),
+        w_->headline->setText(tr("%1 %2 → %3, %4 of %5 measured")
+                                  .arg(spanName(*a), text(formatDuration(a->plan.step_ns)),
                                        text(formatDuration(measured.predicted_step_ns.expected)),
                                        QString::number(measured.measured + measured.regions),
                                        QString::number(measured.parts + measured.regions)));

@@ -11,14 +11,17 @@ const StepStats* analysedStep(const Analysis& a) noexcept {
     return row < a.steps.size() ? &a.steps[row] : nullptr;
 }
 
+std::string_view spanWord(const Analysis& a) noexcept { return a.trace && a.trace->steps.empty() ? "trace" : "step"; }
+
 std::string stepHeadline(const Analysis& a) {
     const StepStats* step = analysedStep(a);
     if (step == nullptr) return {};
     const std::string measured = formatDuration(step->wall_ns),
                       after = formatDuration(a.plan.predicted_step_ns.expected);
     const bool no_plan = a.plan.findings.empty() || nothingSeen(a.plan);
-    if (a.measured_on.empty()) return "step " + measured + (no_plan ? "" : " → " + after);
-    return "step " + measured + " on " + a.measured_on + "; on " + a.device.name + " estimated " +
+    const std::string span(spanWord(a));
+    if (a.measured_on.empty()) return span + ' ' + measured + (no_plan ? "" : " → " + after);
+    return span + ' ' + measured + " on " + a.measured_on + "; on " + a.device.name + " estimated " +
            formatDuration(a.plan.step_ns) + (no_plan ? "" : " → " + after);
 }
 

@@ -6,11 +6,14 @@
 #include "core/analysis/analysis.h"
 
 #include <string>
+#include <string_view>
 
 namespace fusescope {
 
 // The analysed step, or the pseudo step of a trace without any; null without a trace.
 [[nodiscard]] const StepStats* analysedStep(const Analysis& analysis) noexcept;
+// "step", or "trace" where it has no steps and all of it is taken for one.
+[[nodiscard]] std::string_view spanWord(const Analysis& analysis) noexcept;
 // "step 93.2 ms → 54.8 ms"; for another GPU than the trace's both figures are of that one, and it is named.
 [[nodiscard]] std::string stepHeadline(const Analysis& analysis);
 // What bounds the step, with figures, and what helps: "Bound by the CPU's launches: ...".

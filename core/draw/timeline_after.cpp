@@ -46,7 +46,7 @@ std::pair<std::int64_t, std::int64_t> shownSpan(const Analysis& analysis, const 
 
 std::string afterText(const TimelineAfter& after) {
     const auto length = [&](std::int64_t end) { return formatDuration(timeline::Scale::ns(after.begin, end)); };
-    return "step " + length(after.recorded_end) + " → " + length(after.end) +
+    return (after.whole_trace ? "trace " : "step ") + length(after.recorded_end) + " → " + length(after.end) +
            (!after.plan_measured  ? ", measured so far"
             : after.with_selected ? ", the plan and what is selected measured"
                                   : ", the whole plan measured");

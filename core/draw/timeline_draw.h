@@ -71,6 +71,7 @@ struct TimelineAfter {
     std::vector<FusedPlace> places;                    // by begin
     std::int64_t begin = 0, end = 0, recorded_end = 0; // of the step: end shown, and as recorded
     double measured_ns = 0;                            // the sum of what its instances save
+    bool whole_trace = false;                          // it has no steps
     bool plan_measured = false;                        // all of the plan: nothing in it is only predicted
     bool with_selected = false;                        // what is selected, and not of the plan, is fused too
     [[nodiscard]] double savedNs() const noexcept { return static_cast<double>(recorded_end - end); }

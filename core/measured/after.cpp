@@ -32,6 +32,7 @@ std::optional<TimelineAfter> timelineAfter(const Analysis& analysis, const Measu
     }
     std::optional<TimelineAfter> after = replay(analysis, changes);
     if (!after) return after;
+    after->whole_trace = analysis.trace->steps.empty();
     after->plan_measured = plan.whole();
     after->with_selected =
         std::any_of(shown.begin(), shown.end(), [](const ShownInstance& one) { return !one.counts; });

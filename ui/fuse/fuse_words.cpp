@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/fuse/fuse_words.h"
 
+#include "core/analysis/step_text.h"
 #include "core/base/format.h"
 #include "core/ipc/fuse_verdict.h"
 #include "ui/base/paint.h"
@@ -308,6 +309,8 @@ QStringList measuredMarkdown(const MeasuredFinding& f) {
     return lines;
 }
 
+QString spanName(const Analysis& analysis) { return spanWord(analysis) == "trace" ? tr("trace") : tr("step"); }
+
 QString measuredPlanText(const Analysis& analysis, const MeasuredPlan& plan) {
     if (!plan.any() || !(analysis.plan.step_ns > 0)) return {};
     const QString beside = plan.regions == 0   ? QString()
@@ -315,13 +318,13 @@ QString measuredPlanText(const Analysis& analysis, const MeasuredPlan& plan) {
                                                : tr(" and %1 regions of yours").arg(plan.regions);
     if (nothingSeen(plan.plan) && plan.regions == 0)
         return tr("measured in %1 of %2 findings, none of them seen in the step").arg(plan.measured).arg(plan.parts);
-    const QString now = text(formatDuration(analysis.plan.step_ns)),
+    const QString now = spanName(analysis) + QLatin1Char(' ') + text(formatDuration(analysis.plan.step_ns)),
                   then = text(formatDuration(plan.predicted_step_ns.expected));
     if (plan.measured == plan.parts && plan.predicted_instances == 0)
-        return tr("step %1 → %2, measured").arg(now, then) + beside;
+        return tr("%1 → %2, measured").arg(now, then) + beside;
     if (plan.measured == plan.parts) // but not all of their instances
-        return tr("step %1 → %2, measured in part").arg(now, then) + beside;
-    return tr("step %1 → %2, measured in %3 of %4 findings")
+        return tr("%1 → %2, measured in part").arg(now, then) + beside;
+    return tr("%1 → %2, measured in %3 of %4 findings")
                .arg(now, then, QString::number(plan.measured), QString::number(plan.parts)) +
            beside;
 }

@@ -29,6 +29,8 @@ struct FuseWords {
 // All results of a finding, for the pane below the list; "" without one.
 [[nodiscard]] QString measuredHtml(const MeasuredFinding& finding, Theme theme);
 [[nodiscard]] QStringList measuredMarkdown(const MeasuredFinding& finding);
+// "step", or "trace" of a trace without steps.
+[[nodiscard]] QString spanName(const Analysis& analysis);
 // "step 93.1 ms → 70.2 ms, measured in 2 of 5 findings", "" when nothing of the plan is measured.
 [[nodiscard]] QString measuredPlanText(const Analysis& analysis, const MeasuredPlan& plan);
 // That the step's length is in part predicted still, and that the timeline shows only what is measured; "" when all of

@@ -265,8 +265,9 @@ QString findingMarkdown(const Analysis& analysis, std::size_t row, const Measure
 QString planText(const Analysis& analysis) {
     const Plan& plan = analysis.plan;
     if (plan.findings.empty() || !(plan.step_ns > 0) || nothingSeen(plan)) return {};
-    QString line = tr("step %1 → %2")
-                       .arg(text(formatDuration(plan.step_ns)), text(formatDuration(plan.predicted_step_ns.expected)));
+    QString line = tr("%1 %2 → %3")
+                       .arg(spanName(analysis), text(formatDuration(plan.step_ns)),
+                            text(formatDuration(plan.predicted_step_ns.expected)));
     if (plan.predicted_step_ns.high > plan.predicted_step_ns.low)
         line += QLatin1String(" (") + durationRange(plan.predicted_step_ns.low, plan.predicted_step_ns.high) +
                 QLatin1Char(')');

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sentences about a step, and a trace of one GPU looked at for another.
 #include "core/analysis/other_device.h"
+#include "core/analysis/step_stats.h"
 #include "core/analysis/step_text.h"
 #include "core/trace/trace_builder.h"
 #include "sample.h"
@@ -49,6 +50,18 @@ TEST(StepText, ACutTraceIsNotCalledIdle) {
     EXPECT_LT(cut->steps[1].kernels, cut->steps[0].kernels);
     EXPECT_EQ(cut->step, 0); // the one with more of its kernels
     EXPECT_TRUE(has(stepVerdict(*cut), "The trace is cut")) << stepVerdict(*cut);
+}
+
+TEST(StepText, ATraceWithoutStepsIsNotCalledAStep) {
+    EXPECT_EQ(stepHeadline(traceOnly()).substr(0, 5), "step ");
+    TraceBuilder builder;
+    builder.add({Category::Kernel, "k", 1'000, 9'000, builder.track(TrackKind::GpuStream, 0, 7, 0, 7), 0, 0, 0, 0});
+    auto trace = std::move(builder).finish();
+    ASSERT_TRUE(trace.ok());
+    Analysis a;
+    a.trace = *trace;
+    a.steps = stepStats(*a.trace);
+    EXPECT_EQ(stepHeadline(a), "trace 9.00 µs");
 }
 
 TEST(StepText, AllStepsAreTellApart) {
