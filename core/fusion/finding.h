@@ -127,6 +127,9 @@ struct FusionInput { // either of trace (with link and costs) and graph may be n
 // What instances save as measured (ns per step, negative: they lose), parallel to findings and their instances; a
 // finding of which nothing is measured may have an empty list.
 using MeasuredSavings = std::vector<std::vector<std::optional<double>>>;
+// What a saving (ns per step) of the finding is of the step: where its kernels run beside others, the part that the
+// prediction's is. 0 where no step knows it. step_ns: the step's time, 0 without one.
+[[nodiscard]] double shareOfSaving(const Finding& finding, double saving_ns, double step_ns) noexcept;
 // The verdict that a saving (ns per step) gives, of instances that take time_ns: by the thresholds of the prediction's
 // (core/fusion/reasons.cpp). step_ns: the step's time, 0 without one.
 [[nodiscard]] Verdict verdictOfSaving(const Finding& finding, double saving_ns, double time_ns,

@@ -248,15 +248,18 @@ std::vector<std::string> reasonsOf(const FusionInput& input, const Finding& find
 
 namespace fusescope {
 
+double shareOfSaving(const Finding& finding, double saving_ns, double step_ns) noexcept {
+    if (finding.time_estimated || !(saving_ns > 0)) return 0;
+    if (finding.step_share > 0 && finding.saving_ns.expected > 0)
+        return finding.step_share * saving_ns / finding.saving_ns.expected;
+    return step_ns > 0 ? saving_ns / step_ns : 0;
+}
+
 Verdict verdictOfSaving(const Finding& finding, double saving_ns, double time_ns, double step_ns) noexcept {
     if (finding.state == FusionState::Fused) return Verdict::AlreadyFused;
     if (!(saving_ns > 0)) return Verdict::NotBeneficial;
-    // Where kernels run side by side the step gains a part; it is the prediction's.
-    double of_step = step_ns > 0 ? saving_ns / step_ns : 0;
-    if (finding.step_share > 0 && finding.saving_ns.expected > 0)
-        of_step = finding.step_share * saving_ns / finding.saving_ns.expected;
     const double own = time_ns > 0 ? saving_ns / time_ns : 1; // of a region whose time is not known: no objection
-    return fusion::verdictOfShares(own, finding.time_estimated ? 0 : of_step);
+    return fusion::verdictOfShares(own, shareOfSaving(finding, saving_ns, step_ns));
 }
 
 const std::string& changeText(const Finding& finding) {

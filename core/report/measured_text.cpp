@@ -141,7 +141,7 @@ Range savingOf(const Finding& f, const std::optional<MeasuredFinding>& measured)
 
 double shareOfStep(const Analysis& a, const Finding& f, const std::optional<MeasuredFinding>& measured) {
     if (!measured || !measured->any()) return f.step_share;
-    return f.time_estimated || !(a.plan.step_ns > 0) ? 0 : measured->saving_ns.expected / a.plan.step_ns;
+    return shareOfSaving(f, measured->saving_ns.expected, a.plan.step_ns);
 }
 
 std::string measuredPlanText(const Analysis& analysis, const MeasuredPlan& plan) {

@@ -194,10 +194,9 @@ void FindingCardDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
     const MeasuredFinding* m = source.measured;
     const bool measured = m != nullptr && m->any();
     const double saved = measured ? m->saving_ns.expected : f.saving_ns.expected;
-    const double of_step = f.time_estimated                 ? 0 // not seen in the step
-                           : measured && source.step_ns > 0 ? std::max(0.0, saved) / source.step_ns
-                           : measured                       ? 0
-                                                            : f.step_share;
+    const double of_step = measured           ? shareOfSaving(f, saved, source.step_ns)
+                           : f.time_estimated ? 0 // not seen in the step
+                                              : f.step_share;
     const bool saves = saved > 0;
     const bool limit =
         own != nullptr && !own->swapsIn() && own->other_sizes.empty(); // what it could save at most is no prediction

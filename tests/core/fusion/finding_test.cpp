@@ -94,7 +94,10 @@ TEST(Finding, VerdictOfWhatWasMeasured) { // by the same thresholds, on another 
     EXPECT_EQ(verdictOfSaving(finding, 4, 100, 2500), Verdict::NotBeneficial); // 0.16%
     EXPECT_EQ(verdictOfSaving(finding, 0, 100, 2500), Verdict::NotBeneficial); // no share of a step is no estimate
     EXPECT_EQ(verdictOfSaving(finding, -50, 100, 2500), Verdict::NotBeneficial);
+    EXPECT_DOUBLE_EQ(shareOfSaving(finding, 25, 2500), 0.01);
+    EXPECT_DOUBLE_EQ(shareOfSaving(finding, -25, 2500), 0);
     finding.step_share = 0.01; // half of it runs beside other work
+    EXPECT_DOUBLE_EQ(shareOfSaving(finding, 25, 2500), 0.005);
     EXPECT_EQ(verdictOfSaving(finding, 40, 100, 2500), Verdict::Marginal);
     finding.saving_ns = {}; // nothing was predicted: the step's time says
     finding.step_share = 0;
