@@ -12,7 +12,7 @@ void nestSlices(TraceStore& store);                             // parent, depth
 void findLaunches(TraceStore& store, TraceBuilder& problems);   // GPU work -> the host row that launched it
 void listSteps(TraceStore& store, TraceBuilder& problems);      // ProfilerStep#n
 void tellProcesses(TraceStore& store);                          // of tracks; their names; are there several?
-void assignSteps(TraceStore& store);                            // to rows; GPU work by its launch
+void assignSteps(TraceStore& store, TraceBuilder& problems);    // to rows; GPU work by its launch
 // Of kernels on GPUs of different names: one set of peaks serves them all, and the user is told whose.
 void tellKindsOfGpu(const TraceStore& store, TraceBuilder& problems);
 

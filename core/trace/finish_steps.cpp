@@ -15,6 +15,12 @@ constexpr std::string_view kPrefix = "ProfilerStep#";
 constexpr std::size_t kMaxSteps = 32767; // what the column holds
 constexpr std::int16_t kOutside = -1;
 
+bool launches(const TraceStore& store, std::int64_t pid) {
+    return std::any_of(store.slices.launch.begin(), store.slices.launch.end(), [&](SliceId launch) {
+        return launch.valid() && store.tracks[store.slices.track[launch.index()].index()].pid == pid;
+    });
+}
+
 } // namespace
 
 void listSteps(TraceStore& store, TraceBuilder& problems) {
@@ -40,22 +46,29 @@ void listSteps(TraceStore& store, TraceBuilder& problems) {
     }
 }
 
-void assignSteps(TraceStore& store) {
+void assignSteps(TraceStore& store, TraceBuilder& problems) {
     SliceTable& s = store.slices;
     s.step.assign(s.size(), kOutside);
-    if (store.steps.empty()) return;
+    if (store.steps.empty()) {
+        if (store.several_processes)
+            problems.problem("processes_together", 0,
+                             "several processes launch GPU work, as in merged ranks, and none has steps "
+                             "(ProfilerStep#n): the figures are of all of them together");
+        return;
+    }
 
     std::map<std::int64_t, std::vector<std::int16_t>> of_process; // pid -> its steps, by time
     for (std::size_t i = 0; i < store.steps.size(); ++i)
         of_process[store.steps[i].pid].push_back(static_cast<std::int16_t>(i));
-    const bool several = of_process.size() > 1;
-    if (several)
+    if (of_process.size() > 1)
         for (Step& step : store.steps) step.name += " of " + store.process_names[step.pid];
 
-    // Where one process has steps they are everybody's.
+    // Where one process has steps they are everybody's, unless it is one of several that launch work.
+    const bool several =
+        of_process.size() > 1 || (store.several_processes && launches(store, of_process.begin()->first));
     std::vector<const std::vector<std::int16_t>*> of_track(store.tracks.size(), nullptr);
     for (std::size_t t = 0; t < of_track.size(); ++t) {
-        const auto own = several ? of_process.find(store.tracks[t].pid) : of_process.begin();
+        const auto own = several ? of_process.find(store.tracks[t].process) : of_process.begin();
         if (own != of_process.end()) of_track[t] = &own->second;
     }
     const auto stepAt = [&](std::size_t row) {
@@ -70,15 +83,13 @@ void assignSteps(TraceStore& store) {
         return t < store.steps[static_cast<std::size_t>(at)].end || t == begin(at) ? at : kOutside;
     };
     // Host rows by their start; GPU work by its launch, so that work that spills over the end of its step is not
-    // counted in the next. Of several processes' GPU work without a launch nobody knows whose it is.
+    // counted in the next; without a launch by its own start, where its track tells whose it is.
     for (std::size_t row = 0; row < s.size(); ++row)
         if (!isGpuWork(s.category[row])) s.step[row] = stepAt(row);
     for (std::size_t row = 0; row < s.size(); ++row) {
         if (!isGpuWork(s.category[row])) continue;
-        if (s.launch[row].valid())
-            s.step[row] = s.step[s.launch[row].index()];
-        else if (!several)
-            s.step[row] = stepAt(row);
+        const SliceId launch = s.launch[row];
+        s.step[row] = launch.valid() ? s.step[launch.index()] : stepAt(row);
     }
 }
 

@@ -162,7 +162,7 @@ Result<TracePtr> TraceBuilder::finish() && {
     findLaunches(store, *this);
     listSteps(store, *this);
     tellProcesses(store);
-    assignSteps(store);
+    assignSteps(store, *this);
     tellKindsOfGpu(store, *this);
     return TracePtr(std::move(impl_->store));
 }

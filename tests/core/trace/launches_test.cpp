@@ -100,7 +100,7 @@ TEST(Launches, IdsThatOneProcessAloneHasTellWhoseTheTrackIs) {
     r.kernel(1, {61, 3});
     const TracePtr t = r.finish();
     EXPECT_EQ(launchedBy(*t), (Pids{100, 200, 100, 200})); // by time: GPU 0, 1, 0, 1
-    EXPECT_TRUE(t->problems.empty());
+    EXPECT_EQ(problems(*t, "reused_correlation"), 0U);
     EXPECT_TRUE(t->several_processes);
 }
 
@@ -116,7 +116,7 @@ TEST(Launches, WorkOfAnOwnedTrackIsNeverAnotherRanks) {
     expected.insert(expected.end(), 20, 100);
     expected.push_back(-1);
     EXPECT_EQ(launchedBy(*t), expected);
-    EXPECT_TRUE(t->problems.empty());
+    EXPECT_EQ(problems(*t, "reused_correlation"), 0U);
 }
 
 TEST(Launches, PlacesInTheFileTellRanksOnOneTrackApart) { // one file behind the other, the same GPU number in both
@@ -131,7 +131,7 @@ TEST(Launches, PlacesInTheFileTellRanksOnOneTrackApart) { // one file behind the
     }
     const TracePtr t = r.finish();
     EXPECT_EQ(launchedBy(*t), (Pids{100, 200, 100, 200, 100, 200, 100, 200, 100, 200}));
-    EXPECT_TRUE(t->problems.empty());
+    EXPECT_EQ(problems(*t, "reused_correlation"), 0U);
 }
 
 TEST(Launches, TimesTellWhereNothingElseDoes) { // sorted by time, every id in both ranks, rank 200 is 3 us later
@@ -149,7 +149,7 @@ TEST(Launches, TimesTellWhereNothingElseDoes) { // sorted by time, every id in b
         const Pids pids = launchedBy(*t);
         EXPECT_EQ(pids[k], t->kernels.device[k] == 0 ? 100 : 200) << k;
     }
-    EXPECT_TRUE(t->problems.empty());
+    EXPECT_EQ(problems(*t, "reused_correlation"), 0U);
 }
 
 TEST(Launches, WhatCannotBeToldApartIsSaid) {
@@ -242,6 +242,181 @@ TEST(Launches, NamesThatDoNotTellProcessesApartGiveWayToNumbers) {
     ASSERT_EQ(t->steps.size(), 2U);
     EXPECT_EQ(t->steps[0].name, "ProfilerStep#1 of process 100");
     EXPECT_EQ(t->steps[1].name, "ProfilerStep#1 of process 200");
+}
+
+// What follows broke once.
+
+TEST(Launches, RanksThatAreNearerThanALaunchTakesAreNotTakenForEachOther) { // 3 us apart, a launch takes 4 and more
+    Ranks r;
+    for (std::uint32_t id = 1; id <= 50; ++id)
+        for (const std::int64_t rank : {0, 1}) {
+            const std::int64_t at = 100 * id + 3 * rank;
+            r.launch(100 * (rank + 1), {at, id});
+            r.kernel(rank, {at + (id % 5 == 0 ? 4 : 40), id});
+        }
+    // Rank 200's launches are nearest to the work of both, which leaves rank 100 none.
+    EXPECT_EQ(problems(*r.finish(), "reused_correlation"), 100U);
+}
+
+TEST(Launches, AGpuThatIsNeverIdleTellsNothing) { // rank 200 launches 1 ms later than 100, all work waits for 2 ms
+    Ranks r;
+    for (std::uint32_t id = 1; id <= 50; ++id) {
+        r.launch(100, {100 * id, id});
+        r.launch(200, {100 * id + 1000, id});
+        r.kernel(0, {100 * id + 2000 + id, id}); // 100's; 200's was not recorded
+    }
+    EXPECT_EQ(problems(*r.finish(), "reused_correlation"), 50U);
+}
+
+TEST(Launches, WorkBehindBothRanksIsNotTheLastOnes) { // rows sorted by kind: all host rows, then all work
+    Ranks r;
+    for (const std::int64_t rank : {1, 2})
+        for (std::uint32_t id = 1; id <= 5; ++id) {
+            const auto base = static_cast<std::uint64_t>(rank) * 1000;
+            r.launch(rank * 100, {10 * id + rank, id, base + id});
+            r.kernel(0, {100 + 10 * id + rank, id, 5000 + base + id});
+        }
+    EXPECT_EQ(problems(*r.finish(), "reused_correlation"), 10U);
+}
+
+TEST(Launches, WorkMayStandBeforeTheHostRowsOfItsRank) {
+    Ranks r;
+    for (const std::int64_t rank : {1, 2})
+        for (std::uint32_t id = 1; id <= 5; ++id) {
+            const auto base = static_cast<std::uint64_t>(rank) * 1000;
+            r.kernel(0, {100 + 10 * id + rank, id, base + id});
+            r.launch(rank * 100, {10 * id + rank, id, base + 100 + id});
+        }
+    const TracePtr t = r.finish();
+    EXPECT_EQ(launchedBy(*t), (Pids{100, 200, 100, 200, 100, 200, 100, 200, 100, 200}));
+    EXPECT_EQ(problems(*t, "reused_correlation"), 0U);
+}
+
+TEST(Launches, RowsWithoutArgsHaveNoPlace) {
+    Ranks r;
+    for (const std::int64_t rank : {1, 2}) {
+        const auto base = static_cast<std::uint64_t>(rank) * 1000;
+        r.host(Category::CpuOp, "aten::mm", rank * 100, {0, 0, 0}, 200);
+        r.launch(rank * 100, {10 + rank, 1, base});
+        r.kernel(0, {100 + rank, 1, base + 1});
+    }
+    const TracePtr t = r.finish();
+    EXPECT_EQ(launchedBy(*t), (Pids{100, 200}));
+    EXPECT_EQ(problems(*t, "reused_correlation"), 0U);
+}
+
+TEST(Launches, AnIdThatARankLostDoesNotGiveItsTrackAway) { // of 200 launches of rank 200 one was not recorded
+    Ranks r;
+    for (std::uint32_t id = 1; id <= 200; ++id) {
+        r.launch(100, {100 * id, id});
+        r.kernel(0, {100 * id + 5, id});
+        if (id != 7) r.launch(200, {100 * id + 30, id});
+        r.kernel(1, {100 * id + 35, id});
+    }
+    const TracePtr t = r.finish();
+    const Pids pids = launchedBy(*t);
+    for (std::size_t k = 0; k < pids.size(); ++k) {
+        const bool lost = t->kernels.device[k] == 1 && t->slices.correlation[t->kernels.slice[k].index()] == 7;
+        EXPECT_EQ(pids[k], lost ? -1 : t->kernels.device[k] == 0 ? 100 : 200) << k;
+    }
+}
+
+TEST(Launches, ReplaysOfACapturedGraphMayShareAnIdWithAnotherRanksQuery) {
+    Ranks r;
+    for (const std::int64_t rank : {1, 2}) {
+        const auto base = static_cast<std::uint64_t>(rank) * 1000;
+        r.host(Category::CudaRuntime, rank == 1 ? "cudaGraphLaunch" : "cudaEventQuery", rank * 100, {5, 1, base}, 2);
+        r.launch(rank * 100, {10, 2, base + 1});
+        for (std::uint64_t i = 0; i < 30 && rank == 1; ++i) r.kernel(0, {100 + static_cast<int>(i), 1, base + 2 + i});
+        r.kernel(0, {200, 2, base + 100});
+    }
+    Pids expected(31, 100);
+    expected.push_back(200);
+    const TracePtr t = r.finish();
+    EXPECT_EQ(launchedBy(*t), expected);
+    EXPECT_EQ(problems(*t, "reused_correlation"), 0U);
+}
+
+TEST(Launches, RowsOfUnknownKindsOnAGpuLaunchNothing) {
+    Ranks r;
+    r.launch(100, {10, 1});
+    r.kernel(0, {20, 1});
+    r.host(Category::Other, "counters of k", 0, {15, 1}, 10); // under the GPU's pid
+    const TracePtr t = r.finish();
+    EXPECT_EQ(launchedBy(*t), Pids{100});
+    EXPECT_TRUE(t->problems.empty());
+    EXPECT_FALSE(t->several_processes);
+}
+
+TEST(Launches, AnIdOfTensOfThousandsOfProcesses) { // each with each were 1.6 * 10^9
+    Ranks r;
+    constexpr std::int64_t kMany = 40'000;
+    for (std::int64_t pid = 1; pid <= kMany; ++pid) r.launch(1000 + pid, {pid, 1});
+    for (std::int64_t i = 0; i < kMany; ++i) r.kernel(0, {100'000 + i, 1});
+    const TracePtr t = r.finish();
+    EXPECT_EQ(problems(*t, "reused_correlation"), static_cast<std::uint64_t>(kMany));
+    EXPECT_EQ(launchedBy(*t).front(), 1000 + kMany);
+}
+
+TEST(Launches, ARankWithoutStepsHasNoPartInAnothers) {
+    Ranks r;
+    r.host(Category::UserAnnotation, "ProfilerStep#1", 100, {0}, 100);
+    for (const std::int64_t rank : {1, 2}) {
+        r.launch(rank * 100, {10 + rank, static_cast<std::uint32_t>(rank)});
+        r.kernel(rank, {20 + rank, static_cast<std::uint32_t>(rank)});
+    }
+    r.kernel(1, {50, 77}); // its launch is not in the file, but the GPU is 100's
+    r.kernel(2, {51, 78});
+    const TracePtr t = r.finish();
+    std::vector<std::int16_t> steps;
+    for (const SliceId kernel : t->kernels.slice) steps.push_back(t->slices.step[kernel.index()]);
+    EXPECT_EQ(steps, (std::vector<std::int16_t>{0, -1, 0, -1}));
+    EXPECT_EQ(t->steps[0].name, "ProfilerStep#1");
+}
+
+TEST(Launches, RanksWithoutStepsAreSaidToBeTogether) {
+    Ranks r; // on one GPU track
+    for (const std::int64_t rank : {1, 2}) {
+        r.launch(rank * 100, {10 + rank, static_cast<std::uint32_t>(rank)});
+        r.kernel(0, {20 + rank, static_cast<std::uint32_t>(rank)});
+    }
+    const TracePtr t = r.finish();
+    EXPECT_TRUE(t->several_processes);
+    EXPECT_EQ(problems(*t, "processes_together"), 1U);
+}
+
+TEST(Launches, AProcessMayHaveTheNumberOfAGpu) { // process 0 and GPU 0, which is process 5's
+    Ranks r;
+    for (const std::int64_t pid : {0, 5}) {
+        r.host(Category::UserAnnotation, "ProfilerStep#1", pid, {pid}, 100);
+        r.launch(pid, {20, static_cast<std::uint32_t>(pid + 1)});
+    }
+    r.kernel(0, {30, 6});
+    r.kernel(1, {31, 1});
+    const TrackId annotations = r.builder.track(TrackKind::GpuAnnotation, 0, 7, 0, 7);
+    r.builder.add({Category::GpuUserAnnotation, "mine", 30 * kUs, kUs, annotations, 0, 0, 0, 0});
+    const TracePtr t = r.finish();
+    ASSERT_EQ(t->slices.size(), 7U);
+    const auto row = static_cast<std::size_t>(
+        std::find(t->slices.category.begin(), t->slices.category.end(), Category::GpuUserAnnotation) -
+        t->slices.category.begin());
+    ASSERT_EQ(t->slices.step[row], 1);
+    EXPECT_EQ(t->steps[1].name, "ProfilerStep#1 of process 5");
+}
+
+TEST(Launches, NamesOfProcessesDiffer) {
+    Ranks r;
+    for (const std::int64_t pid : {100, 200, 300, 400})
+        r.host(Category::UserAnnotation, "ProfilerStep#1", pid, {pid}, 100);
+    r.builder.meta().process_names = {{100, "process 200"},
+                                      {300, std::string(63, 'x') + "\xC3\xA4" + std::string(1 << 20, 'y')},
+                                      {400, "rank\n4\xE2\x80\xAE"}};
+    const TracePtr t = r.finish();
+    ASSERT_EQ(t->steps.size(), 4U);
+    EXPECT_EQ(t->steps[0].name, "ProfilerStep#1 of process 100");
+    EXPECT_EQ(t->steps[1].name, "ProfilerStep#1 of process 200");
+    EXPECT_EQ(t->steps[2].name, "ProfilerStep#1 of " + std::string(63, 'x') + "\xE2\x80\xA6");
+    EXPECT_EQ(t->steps[3].name, "ProfilerStep#1 of rank\\n4\\u202e");
 }
 
 } // namespace
