@@ -27,8 +27,10 @@ bool isShare(std::uint64_t part, double share, std::uint64_t all) {
 }
 
 // The process that has nearly all of the ids that one process alone has. A few such ids are no evidence: of a launch
-// that was not recorded another rank may have the number.
-std::uint32_t ownerByIds(const Fits& fits) {
+// that was not recorded another rank may have the number. Nor has a track an owner where another process has most of
+// what it is known to have.
+std::uint32_t ownerByIds(const Fits& fits, const std::vector<std::uint64_t>& alone_in_all, std::size_t every) {
+    constexpr std::uint64_t kStrays = 16;
     std::uint64_t all = 0, most = 0;
     std::uint32_t owner = kNobody;
     for (const std::uint32_t process : fits.processes) {
@@ -38,7 +40,12 @@ std::uint32_t ownerByIds(const Fits& fits) {
             owner = process;
         }
     }
-    return isShare(most, 0.9, all) && isShare(most, 0.01, fits.ids.size()) ? owner : kNobody;
+    if (!isShare(most, 0.9, all) || !isShare(most, 0.01, fits.ids.size())) return kNobody;
+    for (const std::uint32_t process : fits.processes) {
+        const std::uint64_t alone = fits.of[process].alone * every;
+        if (process != owner && alone >= kStrays && isShare(alone, 0.5, alone_in_all[process])) return kNobody;
+    }
+    return owner;
 }
 
 // The process whose launches precede the work, the nearest by the little that a launch takes and by less than any
@@ -168,6 +175,9 @@ template <class Of> std::vector<bool> LaunchOwners::contradicted(Of of) const {
 void LaunchOwners::findOwners() {
     const std::size_t every = (hosts_.processes() + kLooks - 1) / kLooks; // of so many rows one is looked at
     owners_.assign(store_.tracks.size(), kNobody);
+    std::vector<std::uint64_t> alone_in_all(hosts_.processes(), 0); // rows, of each process
+    for (const std::uint32_t row : work_)
+        if (const Hosts hosts = hosts_.of(row); hosts.ofOneProcess()) ++alone_in_all[hosts.begin->process];
     Fits fits;
     fits.of.resize(hosts_.processes());
     const auto look = [&](std::size_t row) {
@@ -194,7 +204,7 @@ void LaunchOwners::findOwners() {
         for (end = begin; end < work_.size() && s_.track[work_[end]] == track; ++end)
             if ((end - begin) % every == 0) look(work_[end]);
         std::uint32_t& owner = owners_[track.index()];
-        owner = ownerByIds(fits);
+        owner = ownerByIds(fits, alone_in_all, every);
         if (owner == kNobody && places_.empty()) {
             // An id that comes twice in a track is of two processes there (or of a captured graph).
             std::sort(fits.ids.begin(), fits.ids.end());
