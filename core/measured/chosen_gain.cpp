@@ -65,6 +65,16 @@ std::vector<RegionGain> regionGains(const Analysis& analysis, const MeasuredSet&
 MeasuredFinding applyMeasured(const Analysis& analysis, const ChosenRegion& region, const MeasuredSet& set) {
     MeasuredFinding measured = applyMeasured(analysis, region.work, set);
     if (!region.swapsIn()) measured.predicted_ns = 0;
+    if (!region.lacksTimes()) return measured;
+    for (MeasuredClass& c : measured.classes) {
+        if (c.result != nullptr && c.use == MeasuredUse::Saving) c.use = MeasuredUse::NotInStep;
+        c.saving_ns = 0;
+    }
+    measured.measured = 0;
+    measured.measured_ns = 0;
+    measured.saving_ns = region.work.saving_ns;
+    measured.verdict = region.work.verdict;
+    measured.speed = SpeedVerdict::Unknown;
     return measured;
 }
 

@@ -87,6 +87,7 @@ bool takesThePlaceOf(const Analysis& analysis, const FuseResult& earlier, const 
         case MeasuredUse::Busy: return 3;
         case MeasuredUse::OtherDevice: return 2;
         case MeasuredUse::Cpu: return 1;
+        case MeasuredUse::NotInStep: // useOf() does not know
         case MeasuredUse::NoFusedForm: break;
         }
         return 0;

@@ -58,6 +58,7 @@ enum class MeasuredUse : std::uint8_t {
     Cpu,         // no GPU: it tells that the fused form works and how exact it is, not what the GPU saves
     OtherDevice, // another GPU than the one that findings are predicted for
     Busy,        // another job used the GPU
+    NotInStep,   // of a region that the step does not have at these sizes (chosen_gain.h): it has no time to save
 };
 [[nodiscard]] MeasuredUse useOf(const Analysis& analysis, const FuseResult& result);
 

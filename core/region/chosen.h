@@ -6,6 +6,7 @@
 #include "core/analysis/analysis.h"
 #include "core/region/program.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -45,6 +46,12 @@ struct ChosenRegion {
     [[nodiscard]] bool wholeModule() const noexcept { return nodes.empty(); }
     // Measured with other findings' fusions inside, instead of as one kernel.
     [[nodiscard]] bool swapsIn() const noexcept { return wholeModule() || !fusions.empty(); }
+    // There is a step, and it does not run this, or at other sizes.
+    [[nodiscard]] bool lacksTimes() const noexcept {
+        return !work.time_estimated && !(work.time_ns > 0) && !work.instances.empty() &&
+               std::none_of(work.instances.begin(), work.instances.end(),
+                            [](const Instance& one) { return one.forward_ns + one.backward_ns > 0; });
+    }
 };
 
 using ChosenPtr = std::shared_ptr<const ChosenRegion>;

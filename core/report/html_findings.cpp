@@ -124,7 +124,7 @@ void card(const Analysis& a, const Finding& f, const std::optional<MeasuredFindi
         }
         out += "</ul>";
     }
-    list(out, "Why this verdict", f.reasons);
+    list(out, run ? "Why this prediction" : "Why this verdict", f.reasons);
     out += "</div><div>";
     // Neither advice nor a way there for what is fused already.
     const bool open = f.state != FusionState::Fused;

@@ -46,6 +46,7 @@ const char* nameOf(MeasuredUse use) {
     case MeasuredUse::Cpu: return "ran on the CPU";
     case MeasuredUse::OtherDevice: return "another device";
     case MeasuredUse::Busy: return "busy device";
+    case MeasuredUse::NotInStep: return "not seen in the step";
     }
     return "";
 }

@@ -113,6 +113,7 @@ std::string caveatText(const MeasuredClass& measured, bool promised) {
     case MeasuredUse::OtherDevice:
         text = "Ran on " + measured.result->result.device + ", which is not the GPU that the findings speak of.";
         break;
+    case MeasuredUse::NotInStep: text = "Not seen in the step at these sizes."; break;
     case MeasuredUse::Busy:
         text = "The GPU was busy (" + measured.result->result.busy_note + "): these times are not to be trusted.";
         break;

@@ -34,6 +34,7 @@ std::string regionPlace(const Analysis& analysis, const ChosenRegion& region) {
                            ? where
                            : formatCounted(static_cast<std::int64_t>(region.nodes.size()), "node") + " of " + where;
     if (!analysis.trace) return text + fmt::format(", {} times in the graph", all.size());
+    if (region.lacksTimes()) return text + (region.other_sizes.empty() ? ", not seen in the step" : "");
     text += fmt::format(", {} per step", all.size() == 1 ? std::string("once") : fmt::format("{} times", all.size()));
     if (all.empty() || !(region.work.time_ns > 0)) return text;
     return text + ", " + formatDuration(region.work.time_ns / static_cast<double>(all.size())) + " each";
@@ -83,7 +84,11 @@ void writeRegions(JsonWriter& json, const Analysis& analysis, const MeasuredView
         json.member("kind", regionKind(region)).member("has_fused_form", region.has_form);
         json.member("note", region.note).member("reason", region.reason).member("other_sizes", region.other_sizes);
         json.member("instances_per_step", static_cast<std::uint64_t>(region.work.instances.size()));
-        json.member("time_us_per_step", region.work.time_ns / 1e3);
+        json.key("time_us_per_step");
+        if (region.lacksTimes())
+            json.null();
+        else
+            json.value(region.work.time_ns / 1e3);
         json.member("time_estimated", region.work.time_estimated);
         for (const auto& [key, ns] : {std::pair{"limit_us", region.limit_ns}, // of one instance
                                       std::pair{"limit_backward_us", region.limit_backward_ns}}) {

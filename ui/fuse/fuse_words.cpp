@@ -128,6 +128,7 @@ QString caveat(const MeasuredClass& c) {
     case MeasuredUse::OtherDevice:
         return tr("Ran on %1, which is not the GPU that the findings speak of. The prediction stays.")
             .arg(text(r.device));
+    case MeasuredUse::NotInStep: return tr("Not seen in the step at these sizes: nothing of it counts there.");
     case MeasuredUse::Busy:
         return tr("The GPU was busy (%1): these times cannot be trusted, and the prediction stays. Measure again when "
                   "it "
@@ -218,6 +219,7 @@ QString measuredShortCaveat(const MeasuredFinding& f) {
         case MeasuredUse::Cpu: return tr("CPU run: the prediction stays");
         case MeasuredUse::OtherDevice: return tr("another GPU: the prediction stays");
         case MeasuredUse::Busy: return tr("the GPU was busy: measure again");
+        case MeasuredUse::NotInStep: return tr("not seen in the step");
         }
     return {};
 }

@@ -130,6 +130,7 @@ QString regionBadge(const ChosenRegion& region) {
 QString regionSavingText(const ChosenRegion& region) {
     const double saved = region.work.saving_ns.expected;
     if (!region.other_sizes.empty()) return tr("the step runs it at other sizes");
+    if (region.lacksTimes()) return tr("not seen in the step");
     if (region.swapsIn()) return savingText(region.work);
     if (!(region.limit_ns > 0)) return tr("limit not known");
     if (!(saved > 0)) return tr("at its limit already");
@@ -140,7 +141,7 @@ QString regionCountText(const ChosenRegion& region) {
     const Finding& work = region.work;
     const auto kernels = static_cast<std::size_t>(std::lround(work.kernels_now));
     QString times = tr("%1×").arg(work.instances.size());
-    if (work.time_estimated) return times;
+    if (work.time_estimated || region.lacksTimes()) return times;
     if (region.swapsIn() || !region.has_form) return tr("%1 · %2 each").arg(times, kernelCount(kernels));
     // Of the backward a measurement tells: gradients of what was broadcast take sums of their own.
     std::size_t forward = 0;

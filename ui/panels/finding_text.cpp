@@ -92,12 +92,12 @@ QStringList listed(const std::vector<std::string>& words, bool html) {
     return out;
 }
 
-QList<std::array<QString, 3>> figures(const Finding& f) {
+QList<std::array<QString, 3>> figures(const Finding& f, bool measured) {
     const auto number = [](double n) {
         return n == std::floor(n) ? QString::number(static_cast<int>(n)) : text(formatSignificant(n));
     };
     QList<std::array<QString, 3>> rows;
-    rows.append({QString(), tr("now"), tr("fused")});
+    rows.append({QString(), tr("now"), measured ? tr("fused, predicted") : tr("fused")});
     rows.append({tr("Kernels each"), number(f.kernels_now), number(f.kernels_fused)});
     if (f.bytes_now > 0)
         rows.append({tr("Bytes per step"), text(formatBytes(f.bytes_now)), text(formatBytes(f.bytes_fused))});
@@ -130,6 +130,7 @@ QString findingHtml(const Analysis& analysis, std::size_t row, Theme theme, cons
     if (row >= analysis.findings.size()) return {};
     const Finding& f = analysis.findings[row];
     const CatalogEntry& entry = catalogEntry(f.pattern);
+    const bool run = measured != nullptr && measured->any(); // then the rest is what was predicted
     Html html(theme);
     html.title(titleOf(f), verdictTold(f, measured));
     if (measured != nullptr) html.raw(measuredHtml(*measured, theme));
@@ -142,7 +143,7 @@ QString findingHtml(const Analysis& analysis, std::size_t row, Theme theme, cons
                             .arg(signalTitle(f.signals[i]).toHtmlEscaped(), sentence));
     }
     html.items(evidence);
-    if (f.verdict != Verdict::AlreadyFused) html.rows(figures(f));
+    if (f.verdict != Verdict::AlreadyFused) html.rows(figures(f, run));
     if (!entry.formula.empty()) html.mono(entry.formula);
     // What the catalogue calls before and after; which of them is now, the state says.
     const bool fused = f.state == FusionState::Fused;
@@ -153,9 +154,9 @@ QString findingHtml(const Analysis& analysis, std::size_t row, Theme theme, cons
     if (!entry.before.empty() && fused) html.para(tr("<b>Instead of:</b> %1").arg(esc(entry.before)));
 
     if (!f.reasons.empty())
-        html.head(f.verdict == Verdict::AlreadyFused       ? tr("What was found")
-                  : measured != nullptr && measured->any() ? tr("Why this prediction")
-                                                           : tr("Why this saving and this verdict"));
+        html.head(f.verdict == Verdict::AlreadyFused ? tr("What was found")
+                  : run                              ? tr("Why this prediction")
+                                                     : tr("Why this saving and this verdict"));
     html.items(listed(f.reasons, true));
     QStringList notes;
     for (const Instance& instance : f.instances) {
@@ -223,7 +224,8 @@ QString findingMarkdown(const Analysis& analysis, std::size_t row, const Measure
         for (const QString& item : items) lines << QString(QLatin1String("- ") + item.simplified());
     };
     lines << QString(QLatin1String("### ") + titleOf(f) + QLatin1String(": ") + verdictTold(f, measured));
-    QStringList facts{savingText(f)};
+    const bool run = measured != nullptr && measured->any();
+    QStringList facts{run ? tr("predicted %1").arg(savingText(f)) : savingText(f)};
     const QString range = savingRangeText(f);
     if (!range.isEmpty()) facts.last() += QLatin1Char(' ') + range;
     if (f.step_share > 0 && f.verdict != Verdict::AlreadyFused)
@@ -235,7 +237,7 @@ QString findingMarkdown(const Analysis& analysis, std::size_t row, const Measure
         lines << QString() << QStringLiteral("```") << text(entry.formula) << QStringLiteral("```");
     if (f.verdict != Verdict::AlreadyFused) {
         lines << QString();
-        const auto table = figures(f);
+        const auto table = figures(f, run);
         for (qsizetype i = 0; i < table.size(); ++i) {
             const auto& [what, now, fused] = table[i];
             lines << QStringLiteral("| %1 | %2 | %3 |").arg(what, now, fused);
@@ -249,7 +251,7 @@ QString findingMarkdown(const Analysis& analysis, std::size_t row, const Measure
         evidence.append(line);
     }
     section(tr("Evidence"), evidence);
-    section(tr("Why"), listed(f.reasons, false));
+    section(run ? tr("Why this prediction") : tr("Why"), listed(f.reasons, false));
     if (const std::string& change = changeText(f); !change.empty()) section(tr("What to change"), {text(change)});
     QStringList existing;
     for (const ExistingSolution& solution : entry.existing)

@@ -67,7 +67,7 @@ void addLink(const Analysis& a, const WorkLink& link, TipLines& lines) {
     lines.add(tr("Linked by"), how.isEmpty() ? tr("nothing: no launch was recorded") : how.join(QStringLiteral(", ")));
 }
 
-void addKernel(const Analysis& a, KernelId kernel, TipLines& lines) {
+void addKernel(const Analysis& a, KernelId kernel, bool measured, TipLines& lines) {
     const std::size_t k = kernel.index();
     const KernelTable& table = a.trace->kernels;
     const auto dims = [](const std::array<std::uint32_t, 3>& d) {
@@ -86,8 +86,8 @@ void addKernel(const Analysis& a, KernelId kernel, TipLines& lines) {
     QStringList findings;
     for (const std::uint32_t row : select(a, {PickKind::Kernel, kernel.value}).findings)
         if (row < a.findings.size())
-            findings << tipText(a.findings[row].id) + QStringLiteral(" (") + tipText(nameOf(a.findings[row].verdict)) +
-                            QChar(u')');
+            findings << (measured ? tr("%1 (predicted: %2)") : tr("%1 (%2)"))
+                            .arg(tipText(a.findings[row].id), tipText(nameOf(a.findings[row].verdict)));
     lines.add(tr("Findings"), findings.join(QStringLiteral(", ")));
 }
 
@@ -118,7 +118,7 @@ QString sliceTip(const Analysis& a, SliceId slice, const TimelineAfter* after) {
     const std::uint32_t row = trace.slices.detail[s];
     if (category == Category::Kernel && row < trace.kernels.size()) {
         if (row < a.link.kernels.size()) addLink(a, a.link.kernels[row], lines);
-        addKernel(a, KernelId(row), lines);
+        addKernel(a, KernelId(row), after != nullptr, lines);
     } else if ((category == Category::GpuMemcpy || category == Category::GpuMemset) && row < trace.copies.size()) {
         lines.add(tr("Size"), text(formatBytes(static_cast<double>(trace.copies.bytes[row]))));
         if (row < a.link.copies.size()) addLink(a, a.link.copies[row], lines);

@@ -94,6 +94,26 @@ TEST(ChosenGain, WhatThePlanHasIsNotCountedTwice) {
     EXPECT_DOUBLE_EQ(plan.predicted_step_ns.expected, 1'000'000 - 50'000 - 2 * 20'000);
 }
 
+TEST(ChosenGain, WhatTheStepDoesNotRunSavesNoTimeThere) { // not "measured: 0 ns"
+    const Analysis a = analysis();
+    auto unseen = std::make_shared<ChosenRegion>(*region("mine", 8, 9));
+    unseen->work.instances = {Instance{}};
+    const std::vector<ChosenPtr> regions{unseen};
+    EXPECT_TRUE(unseen->lacksTimes());
+    EXPECT_FALSE(region("seen", 8, 9)->lacksTimes());
+    MeasuredSet set;
+    set.set(result(a, *unseen, 1000, 400));
+    const MeasuredFinding measured = applyMeasured(a, *unseen, set);
+    EXPECT_FALSE(measured.any());
+    ASSERT_EQ(measured.classes.size(), 1u);
+    EXPECT_NE(measured.classes[0].result, nullptr) << "what was measured is shown";
+    EXPECT_EQ(measured.classes[0].use, MeasuredUse::NotInStep);
+    EXPECT_EQ(applyMeasured(a, set, regions).regions, 0u);
+    auto graph_alone = *unseen;
+    graph_alone.work.time_estimated = true;
+    EXPECT_FALSE(graph_alone.lacksTimes());
+}
+
 TEST(ChosenGain, ASlowerOneIsNotTaken) {
     const Analysis a = analysis();
     const std::vector<ChosenPtr> regions{region("mine", 8, 9)};
