@@ -182,9 +182,14 @@ void drawFlags(const Analysis& analysis, const TimelineLayout& layout, const Tim
 void drawIdle(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
               const TimelineAfter* after, DrawList& list) {
     const TraceStore& trace = *analysis.trace;
-    const Scale scale(view);                            // shown times to pixels
-    std::map<std::int32_t, std::vector<Interval>> busy; // a device idles when all of its streams do
-    std::map<std::int32_t, const TimelineRow*> first_row;
+    const Scale scale(view); // shown times to pixels
+    // A device idles when all of its streams do. Merged ranks may each call theirs number 0.
+    using Gpu = std::pair<std::int64_t, std::int32_t>; // process, device
+    const auto gpuOf = [&](const Track& track) {
+        return Gpu{trace.several_processes ? track.process : kNoProcess, track.device};
+    };
+    std::map<Gpu, std::vector<Interval>> busy;
+    std::map<Gpu, const TimelineRow*> first_row;
     const auto movedOn = [&](const Track& track) { // recorded ones
         return Scale(view, after == nullptr ? nullptr : after->timesOf(track));
     };
@@ -192,25 +197,31 @@ void drawIdle(const Analysis& analysis, const TimelineLayout& layout, const Time
     for (const TimelineRow& row : layout.rows) {
         const Track& track = trace.tracks[row.track.index()];
         if (track.kind != TrackKind::GpuStream) continue;
-        first_row.emplace(track.device, &row);
+        first_row.emplace(gpuOf(track), &row);
         const Scale moved = movedOn(track);
         const TimelineView recorded = recordedView(view, moved.map);
         spans.clear();
         for (std::uint16_t depth = 0; depth < std::min<std::uint16_t>(track.depths, 2); ++depth)
             spansInView(analysis, recorded, row.track, depth, kIdlePixels / 2, spans);
-        auto& intervals = busy[track.device];
+        auto& intervals = busy[gpuOf(track)];
         for (const LodSpan& span : spans) intervals.emplace_back(moved.shown(span.begin), moved.shownEnd(span.end));
     }
-    for (auto& [device, intervals] : busy) {
-        const TimelineRow& row = *first_row.at(device);
+    for (auto& [gpu, intervals] : busy) {
+        const TimelineRow& row = *first_row.at(gpu);
         const Scale moved = movedOn(trace.tracks[row.track.index()]);
         const double y = row.y - view.scroll_y, height = row.line_height * row.depths - 2;
         if (y + height < 0 || y > view.height) continue;
         std::sort(intervals.begin(), intervals.end());
-        for (const StepStats& step : analysis.steps) {
+        const auto isOwn = [process = gpu.first](const Step& step) { return step.pid == process; };
+        const bool has_steps = std::any_of(trace.steps.begin(), trace.steps.end(), isOwn);
+        std::int64_t drawn = view.t0; // steps of several processes overlap
+        for (std::size_t i = 0; i < analysis.steps.size(); ++i) {
+            const StepStats& step = analysis.steps[i];
+            if (has_steps && i < trace.steps.size() && !isOwn(trace.steps[i])) continue;
             // At the edges of a view nothing is known of what lies outside, so only gaps inside count as idle.
-            const std::int64_t begin = std::max(moved.shown(step.begin), view.t0),
+            const std::int64_t begin = std::max(moved.shown(step.begin), drawn),
                                end = std::min(moved.shownEnd(step.end), view.t1);
+            drawn = std::max(drawn, end);
             auto at = std::lower_bound(intervals.begin(), intervals.end(), Interval{begin, begin});
             std::int64_t cursor = begin;
             if (at != intervals.begin()) cursor = std::max(cursor, std::prev(at)->second);

@@ -138,7 +138,10 @@ std::string labelOfTrack(const TraceStore& trace, const Track& track, bool sever
     std::string prefix;
     if (trace.several_processes)
         if (const auto process = trace.process_names.find(track.process); process != trace.process_names.end())
-            prefix = process->second + " · ";
+            // Labels are short: where it has no name the number is what counts.
+            prefix = (process->second == fmt::format("process {}", track.process) ? fmt::format("pid {}", track.process)
+                                                                                  : process->second) +
+                     " · ";
     if (!gpu) return prefix + (name.empty() ? fmt::format("thread {}", track.tid) : std::string(name));
     if (several_devices) prefix += fmt::format("GPU {} · ", track.device);
     if (track.kind == TrackKind::GpuAnnotation) return prefix + "GPU annotations";

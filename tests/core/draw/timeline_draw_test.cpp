@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/draw/svg.h"
 #include "core/draw/timeline_draw.h"
+#include "core/trace/trace_builder.h"
 #include "tests/support/synthetic_analysis.h"
 #include "tests/support/xml_check.h"
 
@@ -242,6 +243,48 @@ TEST(TimelineDraw, IdleIsVisible) {
     t.view.t0 = b->steps.back().begin;
     t.view.t1 = b->steps.back().end;
     EXPECT_EQ(fills(drawTimeline(*b, t.layout, t.view, {}), ColourRole::BoundIdle), 0U);
+}
+
+// Two ranks in one file, both with a GPU that they call 0: 10 us of work at 0 and 90 of each one's step of 100 us,
+// which of the second begins at 20 and is in nothing the first one's.
+TEST(TimelineDraw, OfMergedRanksEachIdlesInItsOwnSteps) {
+    TraceBuilder builder;
+    for (const std::int64_t pid : {100, 200}) {
+        const std::int64_t begin = pid == 100 ? 0 : 20'000;
+        const TrackId cpu = builder.track(TrackKind::CpuThread, pid, 1),
+                      gpu = builder.track(TrackKind::GpuStream, pid + 1, 7, 0, 7);
+        builder.add({Category::UserAnnotation, "ProfilerStep#1", begin, 100'000, cpu, 0, 0, 0, 0});
+        for (const std::int64_t at : {begin, begin + 90'000}) {
+            const auto id = static_cast<std::uint32_t>(pid + at / 1000);
+            builder.add({Category::CudaRuntime, "cudaLaunchKernel", at, 100, cpu, id, 0, 0, 0});
+            builder.add({Category::Kernel, "k", at, 10'000, gpu, id, 0, 0, 0}, KernelDetail{});
+        }
+    }
+    auto trace = std::move(builder).finish();
+    ASSERT_TRUE(trace.ok());
+    Analysis a;
+    a.trace = *trace;
+    a.index = std::make_shared<const SliceIndex>(**trace);
+    for (const Step& step : a.trace->steps) {
+        StepStats& stats = a.steps.emplace_back();
+        stats.begin = step.begin;
+        stats.end = step.end;
+    }
+    a.step = 0;
+    TimelineView view;
+    view.t0 = 0;
+    view.t1 = 120'000;
+    view.width = 1200;
+    view.height = 600;
+    const TimelineLayout layout = timelineLayout(a, {});
+    const DrawList list = drawTimeline(a, layout, view, {});
+    std::vector<double> idle; // left, width: 100 us are 1000 pixels
+    for (const DrawRect& r : list.rects)
+        if (r.fill == ColourRole::BoundIdle) idle.insert(idle.end(), {r.x, r.width});
+    EXPECT_EQ(idle, (std::vector<double>{100, 800, 300, 800}));
+    ASSERT_EQ(layout.rows.size(), 4U);
+    EXPECT_EQ(layout.rows[2].label, "pid 100 · stream 7");
+    EXPECT_EQ(layout.rows[3].label, "pid 200 · stream 7");
 }
 
 TEST(TimelineDraw, SelectionStandsOutAndTheRestIsDimmed) {
