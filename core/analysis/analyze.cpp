@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string_view>
 
 namespace fusescope {
 namespace {
@@ -45,9 +46,13 @@ Result<std::int16_t> chooseStep(const TraceStore& trace, const std::string& want
     if (isAnyStep(wanted)) return last;
     for (std::size_t i = 0; i < trace.steps.size(); ++i)
         if (trace.steps[i].name == wanted) return static_cast<std::int16_t>(i);
+    // A number, or the name that another file gave the step, is of several processes' the first one's.
+    constexpr std::string_view kPrefix = "ProfilerStep#";
+    std::string_view digits = wanted;
+    if (digits.substr(0, kPrefix.size()) == kPrefix) digits.remove_prefix(kPrefix.size());
     std::int64_t number = 0;
-    const auto [end, ec] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
-    if (ec == std::errc{} && end == wanted.data() + wanted.size())
+    const auto [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (ec == std::errc{} && end == digits.data() + digits.size())
         for (std::size_t i = 0; i < trace.steps.size(); ++i)
             if (trace.steps[i].number == number) return static_cast<std::int16_t>(i);
     return noStep(numbersOf(trace.steps, trace.several_processes) + " (or last, all)", wanted, trace.path);

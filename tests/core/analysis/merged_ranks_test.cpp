@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace fusescope::testing {
 namespace {
@@ -34,13 +35,13 @@ std::string eventsOf(const std::string& text) {
 }
 
 // The sample's events and those of a second rank behind them.
-AnalysisPtr analysedWith(const std::string& second_rank) {
+AnalysisPtr analysedWith(const std::string& second_rank, const AnalyzeOptions& options = {}) {
     static const std::string text = sampleText();
     const std::string events = eventsOf(text);
     const test::TempDir folder;
     const std::string path = folder.file("merged.json");
     test::writeFile(path, replaced(text, events, events + "," + second_rank));
-    return analysed({path});
+    return analysed({path}, options);
 }
 
 // Each step as the sample's, and nothing that the user would have to be told.
@@ -79,6 +80,18 @@ TEST(MergedRanks, WithNumbersOfTheirOwn) { // GPU 1 and another process
 
 TEST(MergedRanks, OnOneGpuNumber) { // each rank sees one GPU, number 0
     expectTwice(analysedWith(replaced(eventsOf(sampleText()), "\"pid\": 415,", "\"pid\": 100415,")));
+}
+
+TEST(MergedRanks, AStepIsFoundByItsNumberAndEitherName) { // a session of one rank's file has "4" or "ProfilerStep#4"
+    const std::string second = replaced(eventsOf(sampleText()), "\"pid\": 415,", "\"pid\": 100415,");
+    for (const auto& [wanted, step] :
+         {std::pair{"3", 0}, {"ProfilerStep#4", 2}, {"ProfilerStep#3 of process 100415", 1}}) {
+        AnalyzeOptions options;
+        options.step = wanted;
+        const AnalysisPtr merged = analysedWith(second, options);
+        ASSERT_TRUE(merged) << wanted;
+        EXPECT_EQ(merged->step, step) << wanted;
+    }
 }
 
 TEST(MergedRanks, WithNamesForNumbers) {
