@@ -2,12 +2,14 @@
 #include "ui/timeline/timeline_panel.h"
 
 #include "core/measured/after.h"
+#include "core/trace/trace_builder.h"
 #include "tests/support/measured.h"
 #include "tests/support/synthetic_analysis.h"
 #include "ui/base/legend.h"
 #include "ui/base/paint.h"
 #include "ui/timeline/slice_tip.h"
 #include "ui/timeline/timeline_canvas.h"
+#include "ui/timeline/timeline_state.h"
 #include "ui/timeline/timeline_strips.h"
 
 #include <QAction>
@@ -55,6 +57,38 @@ class TimelineTest : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
+    void theGpuOfTheChosenRankIsInSight() { // of twelve in one file, too many for the panel
+        TraceBuilder builder;
+        for (std::int64_t pid = 100; pid < 112; ++pid) {
+            const auto id = static_cast<std::uint32_t>(pid);
+            const TrackId cpu = builder.track(TrackKind::CpuThread, pid, 1),
+                          gpu = builder.track(TrackKind::GpuStream, pid - 100, 7, static_cast<std::int32_t>(pid - 100),
+                                              7);
+            builder.add({Category::UserAnnotation, "ProfilerStep#1", pid, 100'000, cpu, 0, 0, 0, 0});
+            builder.add({Category::CudaRuntime, "cudaLaunchKernel", pid + 10, 100, cpu, id, 0, 0, 0});
+            builder.add({Category::Kernel, "k", pid + 200, 90'000, gpu, id, 0, 0, 0}, KernelDetail{});
+        }
+        auto trace = std::move(builder).finish();
+        QVERIFY(trace.ok());
+        auto a = std::make_shared<Analysis>();
+        a->trace = *trace;
+        a->index = std::make_shared<const SliceIndex>(**trace);
+        a->steps.resize(a->trace->steps.size());
+        a->step = 3;
+        Session session;
+        TimelineState state(&session);
+        state.setViewport(1200, 120);
+        session.setAnalysis(a);
+        state.load();
+        int seen = 0;
+        for (const TimelineRow& row : state.layout().rows) {
+            if (!row.gpu || a->trace->tracks[row.track.index()].process != 103) continue;
+            ++seen;
+            QVERIFY(row.y >= state.scroll() && row.y + row.height <= state.scroll() + 120);
+        }
+        QCOMPARE(seen, 1);
+    }
+
     void emptyStateIsPainted() {
         Session session;
         TimelinePanel panel(&session);

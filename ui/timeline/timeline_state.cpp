@@ -126,10 +126,19 @@ void TimelineState::arrange() {
     showGpuRows();
 }
 
+// Of merged ranks those of the one whose step it is.
 void TimelineState::showGpuRows() {
-    double bottom = 0;
-    for (const TimelineRow& row : layout_.rows)
-        if (row.gpu) bottom = std::max(bottom, row.y + row.height);
+    const TraceStore& trace = *analysis()->trace;
+    const auto step = static_cast<std::size_t>(std::max<std::int16_t>(analysis()->step, 0));
+    const bool ranks = trace.several_processes && step < trace.steps.size();
+    double bottom = 0, own = 0;
+    for (const TimelineRow& row : layout_.rows) {
+        if (!row.gpu) continue;
+        bottom = std::max(bottom, row.y + row.height);
+        if (ranks && trace.tracks[row.track.index()].process == trace.steps[step].pid)
+            own = std::max(own, row.y + row.height);
+    }
+    if (own > 0) bottom = own;
     scroll_ = bottom > height_ ? std::clamp(bottom + 8 - height_, 0.0, maxScroll()) : 0;
 }
 
