@@ -300,8 +300,8 @@ private:
             last = std::max(last, lane.covered - lane.shift);
             covered = std::max(covered, lane.covered);
         }
-        if (nextStep(trace_, step) < a_.steps.size()) {
-            const NextWork next = workAt(a_, end);
+        if (const std::size_t after = nextStep(trace_, step); after < a_.steps.size()) {
+            const NextWork next = workAt(a_, end, after);
             const auto lane = static_cast<std::size_t>(
                 std::find(work_.devices.begin(), work_.devices.end(), next.device) - work_.devices.begin());
             // On a device that has done nothing in the step it comes as long after all others as it did.

@@ -96,12 +96,14 @@ std::size_t rowOf(const Analysis& analysis, const GpuWork& work, KernelId kernel
     return at != work.rows.end() && at->slice == slice ? static_cast<std::size_t>(at - work.rows.begin()) : kNoRow;
 }
 
-NextWork workAt(const Analysis& analysis, std::int64_t begin) {
+NextWork workAt(const Analysis& analysis, std::int64_t begin, std::size_t step) {
     const TraceStore& trace = *analysis.trace;
     const auto of = [&](const std::vector<SliceId>& slices, const std::vector<WorkLink>& links) -> NextWork {
-        const auto at = std::lower_bound(slices.begin(), slices.end(), begin,
-                                         [&](SliceId id, std::int64_t t) { return trace.slices.ts[id.index()] < t; });
-        if (at == slices.end() || trace.slices.ts[at->index()] != begin) return {};
+        auto at = std::lower_bound(slices.begin(), slices.end(), begin,
+                                   [&](SliceId id, std::int64_t t) { return trace.slices.ts[id.index()] < t; });
+        const auto isThen = [&] { return at != slices.end() && trace.slices.ts[at->index()] == begin; };
+        while (isThen() && trace.slices.step[at->index()] != static_cast<std::int64_t>(step)) ++at;
+        if (!isThen()) return {};
         return {deviceOf(trace, *at), launchOf(trace, links, static_cast<std::size_t>(at - slices.begin()))};
     };
     const NextWork kernel = of(trace.kernels.slice, analysis.link.kernels),

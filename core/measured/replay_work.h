@@ -46,11 +46,11 @@ struct GpuWork {
 // kNoRow: it is none of them.
 [[nodiscard]] std::size_t rowOf(const Analysis& analysis, const GpuWork& work, KernelId kernel);
 
-// Of the whole trace: what begins then.
+// Of a step, not only the analysed one: what begins then.
 struct NextWork {
     std::int32_t device = -1; // -1: nothing does
     std::int64_t launch = kNoLaunch;
 };
-[[nodiscard]] NextWork workAt(const Analysis& analysis, std::int64_t begin);
+[[nodiscard]] NextWork workAt(const Analysis& analysis, std::int64_t begin, std::size_t step);
 
 } // namespace fusescope

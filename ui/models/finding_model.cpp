@@ -95,9 +95,10 @@ QVariant FindingModel::data(const QModelIndex& index, int role) const {
         }
         const QString range = savingRangeText(*f);
         const MeasuredFinding* m = measured(index.row());
-        const Verdict told = m != nullptr ? m->verdict : f->verdict;
+        const bool run = m != nullptr && m->any();
         QString words =
-            tr("%1, %2, %3 %4, %5").arg(titleOf(*f), verdictText(told), savingText(*f), range, kernelsText(*f));
+            (run ? tr("%1, %2 as measured, predicted %3 %4, %5") : tr("%1, %2, %3 %4, %5"))
+                .arg(titleOf(*f), verdictText(run ? m->verdict : f->verdict), savingText(*f), range, kernelsText(*f));
         if (m != nullptr)
             words += tr(", measured: %1 %2").arg(measuredSavingText(*m), measuredLine(*m)) +
                      (m->speed == SpeedVerdict::NotFaster ? tr(", no clear gain") : QString());

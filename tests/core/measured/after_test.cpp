@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A step of a few kernels, times in us; every expected number is worked out by hand beside it.
 #include "core/measured/after.h"
+#include "core/measured/replay_work.h"
 #include "core/measured/shown.h"
 #include "tests/core/link/toy_trace.h"
 
@@ -104,6 +105,28 @@ TimelineAfter replayed(const Analysis& a, double before_us, double after_us) {
 // In us of the toy.
 double at(const TimeMap& map, double us) {
     return static_cast<double>(map.at(1000 * kUs + static_cast<std::int64_t>(us * kUs))) / kUs - 1000;
+}
+
+TEST(After, WhatBeginsThenIsOfTheStepThatIsAsked) { // merged ranks, whose work begins at once
+    TraceBuilder builder;
+    for (const std::int32_t rank : {0, 1}) {
+        const TrackId cpu = builder.track(TrackKind::CpuThread, 100 + rank, 1),
+                      gpu = builder.track(TrackKind::GpuStream, rank, 7, rank, 7);
+        const auto id = static_cast<std::uint32_t>(rank + 1);
+        builder.add({Category::UserAnnotation, "ProfilerStep#1", rank, 100 * kUs, cpu, 0, 0, 0, 0});
+        builder.add({Category::CudaRuntime, "cudaLaunchKernel", (10 + rank) * kUs, kUs, cpu, id, 0, 0, 0});
+        builder.add({Category::Kernel, "k", 50 * kUs, kUs, gpu, id, 0, 0, 0}, KernelDetail{});
+    }
+    Analysis a;
+    a.trace = *std::move(builder).finish();
+    Progress progress;
+    a.link = linkTrace(*a.trace, nullptr, progress);
+    for (const std::int32_t rank : {0, 1}) {
+        const NextWork next = workAt(a, 50 * kUs, static_cast<std::size_t>(rank));
+        EXPECT_EQ(next.device, rank);
+        EXPECT_EQ(next.launch, (10 + rank) * kUs);
+    }
+    EXPECT_EQ(workAt(a, 51 * kUs, 0).device, -1);
 }
 
 TEST(After, LaterWorkMovesUpByWhatIsSaved) {
