@@ -45,7 +45,7 @@ inline constexpr std::int64_t kNoProcess = std::numeric_limits<std::int64_t>::mi
 
 struct Track {
     TrackKind kind = TrackKind::Other;
-    std::int64_t pid = 0, tid = 0;     // as in the file; text pids/tids are interned into name, numbers are then -1
+    std::int64_t pid = 0, tid = 0;     // as in the file; words get numbers far below any real one
     std::int32_t device = -1;          // GPU tracks
     std::int64_t stream = -1;          // GPU tracks
     std::int64_t process = kNoProcess; // pid of the host process: of GPU tracks the one that launched all of their work

@@ -5,13 +5,16 @@
 
 #include <simdjson.h>
 
+#include <limits>
+
 namespace fusescope::chrome {
 
 std::int64_t Merger::numberOf(std::int64_t number, std::uint32_t text, const Decoded& decoded) {
     if (text == kNone) return number;
     const std::string_view word = decoded.strings.all()[text].text;
     if (const auto it = word_ids_.find(word); it != word_ids_.end()) return it->second;
-    const std::int64_t fresh = -2 - static_cast<std::int64_t>(word_ids_.size());
+    constexpr std::int64_t kFirst = std::numeric_limits<std::int64_t>::min() / 2; // no process has such a number
+    const std::int64_t fresh = kFirst - static_cast<std::int64_t>(word_ids_.size());
     word_ids_.emplace(word, fresh);
     return fresh;
 }

@@ -31,7 +31,7 @@ private:
     TraceBuilder& builder_;
     std::map<Thread, ThreadFacts> threads_;
     std::map<std::int64_t, std::string> processes_;
-    std::map<std::string, std::int64_t, std::less<>> word_ids_; // pids and tids that are words: -2, -3 ...
+    std::map<std::string, std::int64_t, std::less<>> word_ids_; // pids and tids that are words, and numbers for them
     std::vector<StringId> strings_;                             // of the batch in hand
     std::vector<TrackId> tracks_;
 };

@@ -96,6 +96,14 @@ TEST(KinetoDamage, BracketsInStringsEndNothing) { // kineto 888
     EXPECT_TRUE(t->problems.empty());
 }
 
+TEST(KinetoDamage, AWordIsNoNumber) { // each pid and tid its own, also where words stand beside negative numbers
+    std::string events;
+    for (const char* pid : {"-2", "-3", "\"a\"", "\"b\""})
+        events += std::string(events.empty() ? "" : ",") + R"({"ph":"X","cat":"cpu_op","name":"x","pid":)" + pid +
+                  R"(,"tid":1,"ts":1,"dur":1,"args":{}})";
+    EXPECT_EQ(read("[" + events + "]")->tracks.size(), 4U);
+}
+
 TEST(KinetoDamage, OldExporters) { // kineto 728: array root, pid a word, times whole
     const TracePtr t = read(R"([{"name":"aten::mul","ph":"X","ts":633,"dur":54,"tid":1,"pid":"CPU functions","args":{}},
                                {"name":"k","cat":"Kernel","ph":"X","ts":640,"dur":4,"tid":"stream 7","pid":0,"args":{"correlation":8}}])");
