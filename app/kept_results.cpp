@@ -64,11 +64,13 @@ Kept keepResults(const QString& path, const SessionFile& session, MeasuredFile& 
     const QString lock_path = path + QStringLiteral(".lock");
     QLockFile lock(lock_path);
     lock.setStaleLockTime(kStaleMs);
+    const QDateTime since = QFileInfo(lock_path).lastModified();
+    const bool stale = since.isValid() && since.msecsTo(QDateTime::currentDateTime()) > kStaleMs;
     if (!lock.tryLock(wait_ms)) {
-        // A stale one that is there still cannot be removed: it is no other window, and waiting does not help.
-        const QDateTime since = QFileInfo(lock_path).lastModified();
-        const bool stale = since.isValid() && since.msecsTo(QDateTime::currentDateTime()) > kStaleMs;
-        return lock.error() == QLockFile::LockFailedError && !stale ? Kept::Busy : Kept::No;
+        // One that was stale before and is there still cannot be removed: it is no other window, and waiting does not
+        // help. One that became stale meanwhile goes the next time.
+        const bool stuck = stale && QFileInfo(lock_path).lastModified() == since;
+        return lock.error() == QLockFile::LockFailedError && !stuck ? Kept::Busy : Kept::No;
     }
     MeasuredFile own{session.measured, session.regions}, there;
     if (std::optional<SessionFile> kept = keptResults(path))

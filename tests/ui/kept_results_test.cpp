@@ -377,6 +377,31 @@ private Q_SLOTS:
         QCOMPARE(keepResults(path, oneSession(), known), Kept::Yes);
     }
 
+    // A program that is killed before its name stands in the lock leaves one that only age tells. One that grows old
+    // while it is looked at is the next one's to take away: no failure.
+    void aLockThatGrowsOldIsNoFailure() {
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("kept.fusescope"));
+        const QByteArray lock = QFile::encodeName(path + QStringLiteral(".lock"));
+        for (int round = 0; round < 800; ++round) {
+            QFile empty(QFile::decodeName(lock));
+            QVERIFY(empty.open(QIODevice::WriteOnly));
+            empty.close();
+            timespec times[2] = {}; // 10 s old within the next 2 ms
+            std::timespec_get(&times[1], TIME_UTC);
+            times[1].tv_sec -= 10;
+            times[1].tv_nsec += (round % 200) * 10'000;
+            times[1].tv_sec += times[1].tv_nsec / 1'000'000'000;
+            times[1].tv_nsec %= 1'000'000'000;
+            times[0] = times[1];
+            QCOMPARE(utimensat(AT_FDCWD, lock.constData(), times, 0), 0);
+            MeasuredFile known;
+            Kept kept = keepResults(path, oneSession(), known, 1);
+            QVERIFY2(kept != Kept::No, std::to_string(round).c_str());
+            QFile::remove(QFile::decodeName(lock));
+        }
+    }
+
     void aFullDiskLeavesWhatIsThere() {
         const QTemporaryDir folder;
         const QString path = folder.filePath(QStringLiteral("a.fusescope"));
