@@ -31,6 +31,7 @@ inline QString sampleGraph() { return sample(".pt2"); }
 inline QString badFile(const char* name) {
     return QDir(QStringLiteral(FUSESCOPE_TEST_DATA_DIR)).filePath(QLatin1String("bad/") + QLatin1String(name));
 }
+inline QStringList filesIn(const QString& folder) { return QDir(folder).entryList(QDir::Files); }
 
 // Without what this user has set or calibrated.
 inline void prepareApplication() {
