@@ -216,17 +216,19 @@ MeasuredFinding applyMeasured(const Analysis& analysis, const Finding& finding, 
     return out;
 }
 
-MeasuredSavings savingsOf(const Analysis& analysis, const MeasuredSet& set) {
+MeasuredSavings savingsOf(const Analysis& analysis, const MeasuredSet& set, std::vector<Verdict>* verdicts) {
     MeasuredSavings savings(analysis.findings.size());
     for (std::size_t f = 0; f < analysis.findings.size(); ++f) {
         const Finding& finding = analysis.findings[f];
+        if (verdicts != nullptr) verdicts->push_back(finding.verdict);
         if (!set.any(finding.id)) continue;
-        for (const InstanceClass& of : instanceClasses(analysis, finding)) {
-            const MeasuredResult* result = set.find(finding.id, of.name);
-            if (result == nullptr || useOf(analysis, result->result) != MeasuredUse::Saving) continue;
+        const MeasuredFinding measured = applyMeasured(analysis, finding, set);
+        if (verdicts != nullptr) verdicts->back() = measured.verdict;
+        for (const MeasuredClass& one : measured.classes) {
+            if (one.result == nullptr || one.use != MeasuredUse::Saving) continue;
             savings[f].resize(finding.instances.size());
-            for (const std::uint32_t i : of.instances)
-                savings[f][i] = measuredSaving(result->result, stepTimeOf(finding, finding.instances[i]));
+            for (const std::uint32_t i : one.of.instances)
+                savings[f][i] = measuredSaving(one.result->result, stepTimeOf(finding, finding.instances[i]));
         }
     }
     return savings;
@@ -234,13 +236,11 @@ MeasuredSavings savingsOf(const Analysis& analysis, const MeasuredSet& set) {
 
 MeasuredPlan applyMeasured(const Analysis& analysis, const MeasuredSet& set) {
     MeasuredPlan out;
-    const MeasuredSavings savings = savingsOf(analysis, set);
+    std::vector<Verdict> verdicts;
+    const MeasuredSavings savings = savingsOf(analysis, set, &verdicts);
     const bool any = std::any_of(savings.begin(), savings.end(), [](const auto& list) { return !list.empty(); });
     out.plan = analysis.plan;
     if (any) {
-        std::vector<Verdict> verdicts;
-        for (const Finding& finding : analysis.findings)
-            verdicts.push_back(set.any(finding.id) ? applyMeasured(analysis, finding, set).verdict : finding.verdict);
         out.plan = makePlan(analysis.findings, analysis.plan.step_ns, savings, verdicts);
         predictStep(analysis, savings, out.plan);
     }

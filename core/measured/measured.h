@@ -104,8 +104,8 @@ struct MeasuredFinding {
     Range fused_ns;
     // Of all that is measured, together: the sum's, if measuredSpeed() of an instance is of that kind, else not faster.
     SpeedVerdict speed = SpeedVerdict::Unknown;
-    Verdict verdict =
-        Verdict::Marginal; // on what instances save that save anything; the prediction's where nothing is measured
+    // On what instances save that save anything; the prediction's where nothing is measured.
+    Verdict verdict = Verdict::Marginal;
     [[nodiscard]] bool any() const noexcept { return measured > 0; }
     [[nodiscard]] bool whole() const noexcept { return measured > 0 && measured == instances; }
 };
