@@ -9,16 +9,15 @@
 //              rows share a copied tile
 // The second is faster with many causal queries alone: see chooseVariant().
 #include "kernels/attention/attention_hopper.h"
+#include "kernels/attention/hopper_call.h"
 #include "kernels/attention/hopper_copier.cuh"
 #include "kernels/attention/hopper_worker.cuh"
 #include "kernels/common/checks.h"
 #include "kernels/common/error.h"
-#include "kernels/common/heads_checks.h"
 #include "kernels/common/launch.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cuda.h>
 
 namespace fusescope::kernels {
 namespace {
@@ -65,91 +64,23 @@ template <class T> __global__ void __launch_bounds__(256) attentionWithoutKeys(A
     if (a.lse && threadIdx.x % 32 == 0) a.lse[row] = -INFINITY;
 }
 
-using EncodeTiled = decltype(&cuTensorMapEncodeTiled);
+struct Call {
+    HeadProblem problem;
+    HeadTensor q, k, v, out;
+};
 
-/// The driver's function, without linking the driver.
-FsStatus findEncoder(EncodeTiled& encode) {
-    static const EncodeTiled found = [] {
-        void* address = nullptr;
-        cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
-        constexpr unsigned since = 12000; // the driver's version that has it
-        if (cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &address, since, cudaEnableDefault, &result) !=
-                cudaSuccess ||
-            result != cudaDriverEntryPointSuccess)
-            address = nullptr;
-        return reinterpret_cast<EncodeTiled>(address);
-    }();
-    encode = found;
-    return found ? FS_OK : fail(FS_UNSUPPORTED, "attention: the driver has no cuTensorMapEncodeTiled");
-}
-
-/// Boxes of `rows` tokens by half a head.
-FsStatus describe(CUtensorMap& tensor, const char* name, const void* data, FsDtype dtype, int64_t tokens, int64_t heads,
-                  int64_t batch, const int64_t (&stride)[3], int rows) {
-    EncodeTiled encode;
-    if (FsStatus s = findEncoder(encode); s != FS_OK) return s;
-    const cuuint64_t size[4] = {headDim, cuuint64_t(tokens), cuuint64_t(heads), cuuint64_t(batch)};
-    const int64_t steps[3] = {stride[1], stride[2], stride[0]};
-    cuuint64_t bytes[3];
-    for (int i = 0; i < 3; ++i) bytes[i] = size[i + 1] > 1 ? cuuint64_t(steps[i]) * 2 : headDim * 2;
-    const cuuint32_t box[4] = {headDim / 2, cuuint32_t(rows), 1, 1}, every[4] = {1, 1, 1, 1};
-    const CUresult result =
-        encode(&tensor, dtype == FS_BF16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 4,
-               const_cast<void*>(data), size, bytes, box, every, CU_TENSOR_MAP_INTERLEAVE_NONE,
-               CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-    if (result == CUDA_SUCCESS) return FS_OK;
-    return fail(FS_UNSUPPORTED, "attention: %s of %lld x %lld x %lld has no tensor map (CUDA error %d)", name,
-                static_cast<long long>(batch), static_cast<long long>(tokens), static_cast<long long>(heads),
-                int(result));
-}
-
-FsStatus checkCall(const FsAttention* c) {
+FsStatus readCall(const FsAttention* c, Call& call) {
     if (FsStatus s = checkPointer(c, "call"); s != FS_OK) return s;
-    DeviceFacts device;
-    if (FsStatus s = currentDevice(device); s != FS_OK) return s;
-    if (device.computeCapability != 90)
-        return fail(FS_UNSUPPORTED, "attention: the Hopper kernel needs compute capability 9.0, found %d.%d",
-                    device.computeCapability / 10, device.computeCapability % 10);
-
-    const HeadShape queries{c->batch, c->q_tokens, c->head_dim}, keys{c->batch, c->kv_tokens, c->head_dim};
-    auto heads = [](const void* data, int64_t count, const int64_t* stride) {
-        return FsHeads{const_cast<void*>(data), count, stride[0], stride[1], stride[2]};
-    };
-    const FsHeads q = heads(c->q, c->q_heads, c->q_stride), k = heads(c->k, c->kv_heads, c->k_stride),
-                  v = heads(c->v, c->kv_heads, c->v_stride), out = heads(c->out, c->q_heads, c->out_stride);
-    FsStatus s = checkDtype(c->dtype, "q");
-    if (s == FS_OK) s = checkHeadShape(queries);
-    if (s == FS_OK) s = checkHeadShape(keys);
-    if (s == FS_OK) s = checkHeads(q, "q", queries, false);
-    if (s == FS_OK) s = checkHeads(k, "k", keys, false);
-    if (s == FS_OK) s = checkHeads(v, "v", keys, false);
-    if (s == FS_OK) s = checkHeads(out, "out", queries, true);
-    if (s != FS_OK) return s;
-    if (c->kv_heads == 0 ? c->q_heads != 0 : c->q_heads % c->kv_heads != 0)
-        return fail(FS_INVALID_ARGUMENT, "attention: %lld heads of q do not divide among %lld of k",
-                    static_cast<long long>(c->q_heads), static_cast<long long>(c->kv_heads));
-    if (c->causal != 0 && c->causal != 1)
-        return fail(FS_INVALID_ARGUMENT, "attention: causal is 0 or 1, found %d", c->causal);
+    call.problem = {c->batch,    c->q_heads, c->kv_heads, c->q_tokens, c->kv_tokens,
+                    c->head_dim, c->scale,   c->causal,   c->dtype};
+    call.q = {"q", c->q, c->q_stride, false, false};
+    call.k = {"k", c->k, c->k_stride, true, false};
+    call.v = {"v", c->v, c->v_stride, true, false};
+    call.out = {"out", c->out, c->out_stride, false, true};
+    const HeadTensor all[] = {call.q, call.k, call.v, call.out};
+    if (FsStatus s = checkHopperCall(call.problem, all, 4); s != FS_OK) return s;
     if (c->hint.variant < 0 || c->hint.variant > 2)
         return fail(FS_INVALID_ARGUMENT, "attention: variant is 0, 1 or 2, found %d", c->hint.variant);
-
-    if (c->dtype == FS_F32 || c->head_dim != headDim)
-        return fail(FS_UNSUPPORTED,
-                    "attention: the Hopper kernel is for bf16 and fp16 and head_dim 128, found %s and %lld",
-                    c->dtype == FS_F32   ? "fp32"
-                    : c->dtype == FS_F16 ? "fp16"
-                                         : "bf16",
-                    static_cast<long long>(c->head_dim));
-    if (!(c->scale > 0.f) || std::isinf(c->scale))
-        return fail(FS_UNSUPPORTED, "attention: the Hopper kernel is for a positive scale, found %g", double(c->scale));
-    const bool anyQueries = c->batch * c->q_tokens * c->q_heads > 0, anyKeys = anyQueries && c->kv_tokens > 0;
-    if ((anyQueries && !(aligned16(q, queries, 2) && aligned16(out, queries, 2))) ||
-        (anyKeys && !(aligned16(k, keys, 2) && aligned16(v, keys, 2))))
-        return fail(FS_UNSUPPORTED, "attention: the Hopper kernel needs heads that start at multiples of 16 bytes");
-    constexpr int64_t most = 1 << 30;
-    if (c->q_tokens > most || c->kv_tokens > most || c->batch * c->q_heads > most ||
-        (c->q_tokens + 63) / 64 * c->batch * c->q_heads > most)
-        return fail(FS_UNSUPPORTED, "attention: more tiles of queries than the Hopper kernel counts");
     return FS_OK;
 }
 
@@ -175,7 +106,7 @@ TileOrder planOrder(const FsAttention& c, int rows, int blocks) {
     return order;
 }
 
-template <class C, class T> FsStatus launch(const FsAttention& c, cudaStream_t stream) {
+template <class C, class T> FsStatus launch(const FsAttention& c, const Call& call, cudaStream_t stream) {
     static Occupancy occupancy;
     DeviceFacts device;
     if (FsStatus s = currentDevice(device); s != FS_OK) return s;
@@ -196,9 +127,9 @@ template <class C, class T> FsStatus launch(const FsAttention& c, cudaStream_t s
     a.causal = c.causal != 0;
     if (c.kv_tokens == 0) return launchWithoutKeys<T>(a, c.batch * c.q_heads * c.q_tokens, stream);
 
-    FsStatus s = describe(a.q, "q", c.q, c.dtype, c.q_tokens, c.q_heads, c.batch, c.q_stride, C::rows);
-    if (s == FS_OK) s = describe(a.k, "k", c.k, c.dtype, c.kv_tokens, c.kv_heads, c.batch, c.k_stride, keysOfTile);
-    if (s == FS_OK) s = describe(a.v, "v", c.v, c.dtype, c.kv_tokens, c.kv_heads, c.batch, c.v_stride, keysOfTile);
+    FsStatus s = describeTensor(a.q, call.q, call.problem, C::rows);
+    if (s == FS_OK) s = describeTensor(a.k, call.k, call.problem, keysOfTile);
+    if (s == FS_OK) s = describeTensor(a.v, call.v, call.problem, keysOfTile);
     if (s != FS_OK) return s;
     const int64_t tiles = (c.q_tokens + C::rows - 1) / C::rows * c.batch * c.q_heads;
     const int blocks = persistentGrid(device, blocksPerSm, tiles);
@@ -214,22 +145,25 @@ int chooseVariant(const FsAttention& c) {
     return c.causal && c.q_tokens >= 12288 ? 2 : 1;
 }
 
-template <class T> FsStatus launchVariant(const FsAttention& c, cudaStream_t stream) {
-    return chooseVariant(c) == 1 ? launch<Config<2>, T>(c, stream) : launch<Config<3>, T>(c, stream);
+template <class T> FsStatus launchVariant(const FsAttention& c, const Call& call, cudaStream_t stream) {
+    return chooseVariant(c) == 1 ? launch<Config<2>, T>(c, call, stream) : launch<Config<3>, T>(c, call, stream);
 }
 
 } // namespace
 } // namespace fusescope::kernels
 
-FsStatus fusescope_attention_hopper_forward(const FsAttention* call, cudaStream_t stream) {
+FsStatus fusescope_attention_hopper_forward(const FsAttention* c, cudaStream_t stream) {
     using namespace fusescope::kernels;
     beginCall();
-    if (FsStatus s = checkCall(call); s != FS_OK) return s;
-    if (call->batch * call->q_heads * call->q_tokens == 0) return FS_OK;
-    return call->dtype == FS_BF16 ? launchVariant<Bf16>(*call, stream) : launchVariant<F16>(*call, stream);
+    Call call;
+    if (FsStatus s = readCall(c, call); s != FS_OK) return s;
+    if (c->batch * c->q_heads * c->q_tokens == 0) return FS_OK;
+    return c->dtype == FS_BF16 ? launchVariant<Bf16>(*c, call, stream) : launchVariant<F16>(*c, call, stream);
 }
 
-FsStatus fusescope_attention_hopper_supported(const FsAttention* call) {
-    fusescope::kernels::beginCall();
-    return fusescope::kernels::checkCall(call);
+FsStatus fusescope_attention_hopper_supported(const FsAttention* c) {
+    using namespace fusescope::kernels;
+    beginCall();
+    Call call;
+    return readCall(c, call);
 }

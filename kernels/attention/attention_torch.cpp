@@ -165,6 +165,10 @@ AttentionProblem problemOf(const Inputs& in, int capability, long cudnn) {
     problem.transform = inTransform();
     const at::Context& context = at::globalContext();
     problem.deterministic = context.deterministicAlgorithms() && !context.deterministicAlgorithmsWarnOnly();
+    if (mayTakeOwnBackward(problem)) {
+        const SymInt heads = in.k.sym_size(0) * in.k.sym_size(1);
+        problem.ownBackwardFills = ownBackwardFills(heads, queries, keys, in.causal);
+    }
     return problem;
 }
 
@@ -311,7 +315,7 @@ Tensor viaMath(const Inputs& given) {
 
 Tensor viaHopper(const Inputs& given, const AttentionProblem& problem) {
     const Inputs in = forFusedKernels(given);
-    return unpadded(hopperAttention(in.q, in.k, in.v, in.causal, in.scale, hopperTakesCudnnBackward(problem)), in);
+    return unpadded(hopperAttention(in.q, in.k, in.v, in.causal, in.scale, chooseHopperBackward(problem)), in);
 }
 
 Tensor onCuda(const Inputs& in, c10::string_view name) {
@@ -342,9 +346,13 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const MaybeT
 std::string attentionChoice(const Tensor& q, const Tensor& k, const Tensor& v, const MaybeTensor& mask, bool causal,
                             std::optional<int64_t> capability, std::optional<int64_t> cudnn) {
     const Inputs in = inputsOf(q, k, v, mask, causal, std::nullopt);
-    const AttentionChoice choice = chooseAttention(
-        problemOf(in, capability ? int(*capability) : capabilityOf(q.device()), cudnn ? long(*cudnn) : cudnnVersion()));
-    return std::string(nameOf(choice.backend)) + ": " + choice.reason;
+    const AttentionProblem problem =
+        problemOf(in, capability ? int(*capability) : capabilityOf(q.device()), cudnn ? long(*cudnn) : cudnnVersion());
+    const AttentionChoice choice = chooseAttention(problem);
+    std::string text = std::string(nameOf(choice.backend)) + ": " + choice.reason;
+    if (choice.backend == AttentionBackend::hopper && problem.gradient)
+        text += "; backward: " + std::string(nameOf(chooseHopperBackward(problem)));
+    return text;
 }
 
 TORCH_LIBRARY_FRAGMENT(fusescope, m) {

@@ -2,6 +2,8 @@
 // What the Torch binding of attention is made of.
 #pragma once
 
+#include "kernels/attention/choose.h"
+
 #include <ATen/ATen.h>
 #include <optional>
 
@@ -11,8 +13,8 @@ namespace fusescope::kernels {
 at::Tensor attentionReference(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                               const std::optional<at::Tensor>& mask, bool causal, double scale);
 
-/// Our own forward kernel, with gradients through the backward of cuDNN or of flash attention.
+/// Our own forward kernel, with gradients through the backward that is named.
 at::Tensor hopperAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal, double scale,
-                           bool cudnnBackward);
+                           HopperBackward backward);
 
 } // namespace fusescope::kernels

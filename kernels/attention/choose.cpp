@@ -55,8 +55,8 @@ const char* whyNotHopper(const AttentionProblem& p) {
     if (p.headDim <= 120 || p.headDim > 128) return "the Hopper kernel takes a head_dim of 128, or 121 to 127 padded";
     if (!p.positiveScale) return "the Hopper kernel takes a positive, finite scale";
     if (p.transform) return "the Hopper kernel is not for torch.func's transforms";
-    if (p.gradient && !hopperTakesCudnnBackward(p) && whyNotFlash(p))
-        return "the Hopper kernel needs the backward of cuDNN or of flash attention, and neither can be used";
+    if (p.gradient && p.deterministic && whyNotFlash(p))
+        return "deterministic gradients are flash attention's, which cannot be used";
     return nullptr;
 }
 
@@ -84,7 +84,23 @@ const char* whyNot(AttentionBackend backend, const AttentionProblem& problem) {
     return nullptr;
 }
 
-bool hopperTakesCudnnBackward(const AttentionProblem& p) { return p.cudnn >= reliableCudnn && !whyNotCudnn(p); }
+std::string_view nameOf(HopperBackward backward) {
+    switch (backward) {
+    case HopperBackward::own: return "own";
+    case HopperBackward::cudnn: return "cudnn";
+    case HopperBackward::flash: break;
+    }
+    return "flash";
+}
+
+bool mayTakeOwnBackward(const AttentionProblem& p) { return p.gradient && !p.deterministic && !whyNotHopper(p); }
+
+HopperBackward chooseHopperBackward(const AttentionProblem& p) {
+    if (p.deterministic) return HopperBackward::flash;
+    // cuDNN shares out finer pieces.
+    if (!p.ownBackwardFills && p.cudnn >= reliableCudnn && !whyNotCudnn(p)) return HopperBackward::cudnn;
+    return HopperBackward::own;
+}
 
 AttentionChoice chooseAttention(const AttentionProblem& p) {
     using enum AttentionBackend;

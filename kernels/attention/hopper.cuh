@@ -59,6 +59,21 @@ __device__ __forceinline__ void copyBox(uint32_t to, const CUtensorMap* tensor, 
                  : "memory");
 }
 
+/// Copies bytes that lie side by side, a multiple of 16 at a multiple of 16, into shared memory.
+__device__ __forceinline__ void copyBytes(uint32_t to, const void* from, uint32_t bytes, uint32_t barrier) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+                 "l"(from), "r"(bytes), "r"(barrier)
+                 : "memory");
+}
+
+/// What this thread wrote to shared memory is there for the tensor cores and the copy engine, after a barrier.
+__device__ __forceinline__ void publishWrites() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+/// A barrier of some of the block's warps; number 0 is __syncthreads'.
+template <int Number, int Threads> __device__ __forceinline__ void meet() {
+    asm volatile("bar.sync %0, %1;" ::"n"(Number), "n"(Threads) : "memory");
+}
+
 __device__ __forceinline__ void prefetchTensor(const CUtensorMap* tensor) {
     asm volatile("prefetch.tensormap [%0];" ::"l"(tensor) : "memory");
 }

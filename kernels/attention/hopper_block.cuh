@@ -74,12 +74,12 @@ template <class C> struct Shared {
 };
 
 /// A stage of a ring and the parity of the round it is in.
-struct Ring {
+template <int Stages> struct Ring {
     int stage = 0;
     uint32_t phase = 0;
 
     __device__ __forceinline__ void next() {
-        if (++stage == stages) {
+        if (++stage == Stages) {
             stage = 0;
             phase ^= 1;
         }

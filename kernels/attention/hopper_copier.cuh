@@ -55,7 +55,7 @@ private:
 
     const Arguments& a_;
     const Shared<C>& shared_;
-    Ring k_, v_;
+    Ring<stages> k_, v_;
     uint32_t queryPhase_ = 0;
 };
 

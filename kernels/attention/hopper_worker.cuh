@@ -4,6 +4,7 @@
 
 #include "kernels/attention/hopper_block.cuh"
 #include "kernels/attention/hopper_weights.cuh"
+#include "kernels/attention/row_store.cuh"
 #include "kernels/attention/wgmma.cuh"
 
 namespace fusescope::kernels::hopper {
@@ -188,33 +189,15 @@ private:
                 a_.lse[(int64_t(t.batch) * a_.queryHeads + t.head) * a_.queryTokens + row] =
                     fmaf(rows.greatest[r], a_.scale, logf(sum));
             const float share = 1.f / sum;
-            T* const out = static_cast<T*>(a_.out) + t.batch * a_.outStride[0] + row * a_.outStride[1] +
-                           t.head * a_.outStride[2] + 8 * quarter;
-#pragma unroll
-            for (int i = 0; i < 16; i += 4) { // 32 columns: a lane has 2 of each 8, and after the exchange 8 of one
-                uint32_t word[4];
-#pragma unroll
-                for (int j = 0; j < 4; ++j)
-                    word[j] = roundPair<T>(o[4 * (i + j) + 2 * r] * share, o[4 * (i + j) + 2 * r + 1] * share);
-                exchange<1>(word[0], word[1], quarter);
-                exchange<1>(word[2], word[3], quarter);
-                exchange<2>(word[0], word[2], quarter);
-                exchange<2>(word[1], word[3], quarter);
-                if (real) *reinterpret_cast<uint4*>(out + 8 * i) = make_uint4(word[0], word[1], word[2], word[3]);
-            }
+            storeRow<T>(static_cast<T*>(a_.out) + t.batch * a_.outStride[0] + row * a_.outStride[1] +
+                            t.head * a_.outStride[2],
+                        o, r, share, real);
         }
-    }
-
-    /// A step of transposing four words of four lanes: lanes without the bit give their second for the other's first.
-    template <int Bit> static __device__ __forceinline__ void exchange(uint32_t& first, uint32_t& second, int quarter) {
-        const bool upper = (quarter & Bit) != 0;
-        const uint32_t other = __shfl_xor_sync(~0u, upper ? first : second, Bit);
-        (upper ? first : second) = other;
     }
 
     const Arguments& a_;
     const Shared<C>& shared_;
-    Ring k_, v_;
+    Ring<stages> k_, v_;
     uint32_t queryPhase_ = 0;
     int group_, lane_, warpRow_;
     uint64_t queries_; // the operand

@@ -25,10 +25,10 @@ __device__ __forceinline__ void awaitPreviousLaunch() {
 #endif
 }
 
-/// Launches the second kernel. `what` names it in an error.
+/// Launches the second kernel, with dynamic shared memory. `what` names it in an error.
 template <class... Parameters, class... Values>
-FsStatus launchAfter(void (*kernel)(Parameters...), dim3 grid, dim3 block, cudaStream_t stream, const char* what,
-                     Values&&... values) {
+FsStatus launchAfterShared(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t sharedBytes,
+                           cudaStream_t stream, const char* what, Values&&... values) {
     DeviceFacts device;
     if (FsStatus s = currentDevice(device); s != FS_OK) return s;
     cudaLaunchAttribute early{};
@@ -37,11 +37,18 @@ FsStatus launchAfter(void (*kernel)(Parameters...), dim3 grid, dim3 block, cudaS
     cudaLaunchConfig_t config{};
     config.gridDim = grid;
     config.blockDim = block;
+    config.dynamicSmemBytes = sharedBytes;
     config.stream = stream;
     config.attrs = &early;
     config.numAttrs = device.computeCapability >= 90 ? 1 : 0;
     (void)cudaLaunchKernelEx(&config, kernel, Parameters(std::forward<Values>(values))...); // checked with the launch
     return checkLaunch(what);
+}
+
+template <class... Parameters, class... Values>
+FsStatus launchAfter(void (*kernel)(Parameters...), dim3 grid, dim3 block, cudaStream_t stream, const char* what,
+                     Values&&... values) {
+    return launchAfterShared(kernel, grid, block, 0, stream, what, std::forward<Values>(values)...);
 }
 
 } // namespace fusescope::kernels

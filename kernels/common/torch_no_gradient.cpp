@@ -13,7 +13,7 @@ TORCH_LIBRARY_IMPL(fusescope, Autograd, m) {
           "qk_norm_rope_forward", "qk_norm_rope_backward", "qk_norm_rope_backward_into", "swiglu_backward",
           "swiglu_packed_backward", "packed_projection_input_gradient", "packed_projection_weight_gradient",
           "linear_cross_entropy_forward", "linear_cross_entropy_backward", "linear_cross_entropy_backward_",
-          "attention_reference_backward"})
+          "attention_reference_backward", "attention_hopper_backward_atomic"})
         m.impl(name, torch::autograd::autogradNotImplementedFallback());
 }
 

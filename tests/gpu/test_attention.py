@@ -363,7 +363,8 @@ def test_choice():
             ("cudnn", dict(queries=192, keys=192, dim=64, grad=True, causal=True)),
             ("flash", dict(queries=192, keys=192, dim=64, grad=True)),
             ("cudnn", dict(queries=192, keys=160, dim=64, grad=True)),
-            ("efficient", dict(queries=256, keys=192, grad=True, causal=True)),
+            ("hopper", dict(queries=256, keys=192, grad=True, causal=True)),
+            ("efficient", dict(queries=256, keys=192, dim=64, grad=True, causal=True)),
             ("cudnn", dict(queries=192, keys=192, mask="bool")),
             ("cudnn", dict(queries=256, keys=256, mask="bool", grad=True)),
             ("cudnn", dict(queries=192, keys=192, mask="bool", grad=True, capability=100)),
@@ -395,7 +396,7 @@ def test_choice():
     torch.use_deterministic_algorithms(True)
     try:
         assert choice(512, 512, 64, grad=True).startswith("flash") and choice(512, 512, 64).startswith("cudnn")
-        assert choice(512, 512, grad=True).startswith("hopper")  # with flash attention's backward
+        assert choice(512, 512, grad=True).startswith("hopper") and choice(512, 512, grad=True).endswith("flash")
     finally:
         torch.use_deterministic_algorithms(False)
     q, seen = torch.empty(1, 8, 512, 128, dtype=torch.bfloat16, device="meta"), []
@@ -407,6 +408,22 @@ def test_choice():
     inside(q)
     torch.func.grad(inside)(q)
     assert [text.split(":")[0] for text in seen] == ["hopper", "cudnn"]
+
+
+def test_choice_of_the_backward():
+    """Of two heads of k, by hand. Causal, a tile of 128 keys costs two tiles of 64 queries less than the one before it:
+    the sum of all must be 70% of 132 times the first. Else 90% of the rounds of 132 tiles must be full."""
+    for expected, tokens, causal in (
+            ("own", 16384, True),  # 128 tiles, 256 of queries: 2 * (256 + 254 + .. + 2) = 33024 of 33792
+            ("own", 11776, True),  # 92 and 184: 17112 of 24288
+            ("cudnn", 11520, True),  # 90 and 180: 16380 of 23760
+            ("own", 8192, False), ("cudnn", 7040, False), ("cudnn", 12288, False),  # 128, 110 and 192 of 132, 132, 264
+            ("own", 15232, False)):  # 238 of 264
+        text = choice(tokens, tokens, grad=True, causal=causal)
+        assert text.startswith("hopper") and text.endswith("; backward: " + expected), (tokens, causal, text)
+        assert choice(tokens, tokens, grad=True, causal=causal, cudnn=91001).endswith("backward: own")
+        assert "backward:" not in choice(tokens, tokens, causal=causal)
+    assert choice(192, 192, grad=True).endswith("backward: own")  # 64 modulo 128 keys, pytorch#196678
 
 
 def test_fake_tensors_of_a_gpu():
@@ -522,15 +539,15 @@ def test_lengths_stay_open():
 
 
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("cudnn_backward", [False, True])
-def test_what_the_backward_of_hopper_gets(causal, cudnn_backward):
+@pytest.mark.parametrize("backward", ["own", "cudnn", "flash"])
+def test_what_the_backward_of_hopper_gets(causal, backward):
     """Its graph, traced with meta tensors and run on the CPU with the definition in place of the kernels."""
     aten, scale = torch.ops.aten, 0.1
     q, k, v = inputs((2, 4, 2, 12, 12, 128), torch.float32, "cpu")
     dout = torch.randn_like(q).transpose(1, 2).contiguous().transpose(1, 2)
 
     def traced(q, k, v, dout):
-        out, lse = ops.attention_hopper(q, k, v, causal, scale, cudnn_backward)
+        out, lse = ops.attention_hopper(q, k, v, causal, scale, backward)
         return out, lse, *torch.autograd.grad(out, (q, k, v), dout)
 
     def log_sum(q, k):
@@ -554,10 +571,14 @@ def test_what_the_backward_of_hopper_gets(causal, cudnn_backward):
         assert starts is key_starts is None and (dropout, is_causal, scale) == (0.0, causal, 0.1)
         return gradients(have, q, k, v, out, lse, queries, keys)
 
+    def own(have, q, k, v, out, lse, is_causal, scale):
+        assert (is_causal, scale) == (causal, 0.1)
+        return gradients(have, q, k, v, out, lse, 12, 12)
+
     def forward(q, k, v, *_):
         return formula(q, k, v, None, causal, scale), log_sum(q, k)
 
-    stand_ins = {ops.attention_hopper.default: forward,
+    stand_ins = {ops.attention_hopper.default: forward, ops.attention_hopper_backward_atomic.default: own,
                  aten._scaled_dot_product_cudnn_attention_backward.default: cudnn,
                  aten._scaled_dot_product_flash_attention_backward.default: flash}
     graph = make_fx(traced)(*(t.to("meta").requires_grad_() for t in (q, k, v)), dout.to("meta"))
@@ -578,7 +599,7 @@ def test_meta_tensors(device):
     assert out.is_meta and out.shape == q.shape and out.dtype == q.dtype
     # Eager models turn heads and tokens back after attention: that costs no copy.
     assert out.transpose(1, 2).is_contiguous()
-    out, lse = ops.attention_hopper(q.to("meta"), k.to("meta"), v.to("meta"), False, 0.1, True)
+    out, lse = ops.attention_hopper(q.to("meta"), k.to("meta"), v.to("meta"), False, 0.1, "own")
     assert out.is_meta and out.shape == q.shape and out.dtype == q.dtype and out.transpose(1, 2).is_contiguous()
     assert lse.is_meta and lse.shape == q.shape[:3] and lse.dtype == torch.float32 and lse.is_contiguous()
 
@@ -595,6 +616,8 @@ def test_refuses_what_does_not_fit(device):
             ("floating point", (q.int(), k.int(), v.int()))):
         with pytest.raises(RuntimeError, match=match):
             ops.attention(*arguments)
+    with pytest.raises(RuntimeError, match='backward is "own", "cudnn" or "flash", found "fast"'):
+        ops.attention_hopper(q, k, v, False, 0.1, "fast")
 
 
 @pytest.mark.gpu
@@ -668,6 +691,6 @@ class Dropped(torch.autograd.Function):
 
 def test_hopper_without_a_gradient_of_its_output_calls_no_backward():
     q, k, v = (torch.empty(1, 2, 4, 128, device="meta", dtype=torch.bfloat16, requires_grad=True) for _ in range(3))
-    out, _ = torch.ops.fusescope.attention_hopper(q, k, v, True, 0.1, False)
+    out, _ = torch.ops.fusescope.attention_hopper(q, k, v, True, 0.1, "own")
     Dropped.apply(out).sum().backward()
     assert q.grad is None and k.grad is None and v.grad is None
