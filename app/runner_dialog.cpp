@@ -59,13 +59,14 @@ RunnerDialog::RunnerDialog(const QString& command, const FuseEffort& effort, QWi
     form->addRow(try_, outcome_);
     rounds_->setRange(1, kMostFuseRounds);
     rounds_->setValue(effort.rounds);
-    rounds_->setToolTip(tr("How often each form of a region is timed, at most. More tell small differences; of one or "
-                           "two nothing is known of how much times spread."));
+    rounds_->setToolTip(tr("How often each form of a region is timed, at most. More tell small differences; of fewer "
+                           "than %1 no speedup is told, as nothing is known of how much times spread.")
+                            .arg(kFewestFuseRounds));
     time_limit_->setRange(1, static_cast<int>(kMostFuseSeconds));
     time_limit_->setValue(static_cast<int>(std::lround(effort.time_limit_s)));
     time_limit_->setSuffix(tr(" s"));
     time_limit_->setToolTip(tr("What one region may take before it is given up. On a CPU regions of full size take "
-                               "minutes: 600 s and two rounds are a start."));
+                               "minutes: 600 s and two rounds show whether the numbers agree."));
     form->addRow(tr("Timed &rounds"), rounds_);
     form->addRow(tr("Time &limit of a region"), time_limit_);
     column->addLayout(form);

@@ -83,7 +83,8 @@ Results gather(const Analysis& analysis, const std::vector<MeasuredFile>& files)
                 all.set.set(result);
             else
                 complain("the result of " + result.finding + " on " + earlier->result.device +
-                         " stays: the later one, on " + result.result.device + ", says less of the step");
+                         " stays: the later one, on " + result.result.device +
+                         (doubtText(result.result).empty() ? "" : " in unsteady runs") + ", says less of the step");
         }
         for (const ChosenRegion& saved : file.regions) {
             Result<ChosenWork> work = workOfChosen(analysis, saved);

@@ -83,8 +83,11 @@ struct RunnerRequest {
 struct Spread {
     double median = 0, p10 = 0, p90 = 0;
     int rounds = 0; // 0: not told
-    // Percentiles of a round or two say nothing; where rounds are not told, equal ones are of a single round.
-    [[nodiscard]] bool known() const noexcept { return rounds > 0 ? rounds >= 3 : p90 > p10; }
+    // Percentiles of a few rounds say nothing (fewest: fuse_effort.h); where rounds are not told, equal ones are of a
+    // single round.
+    [[nodiscard]] bool known() const noexcept {
+        return p10 > 0 && (rounds > 0 ? rounds >= kFewestFuseRounds : p90 > p10);
+    }
 };
 
 struct CalibrateResult {

@@ -77,14 +77,16 @@ MeasuredUse useOf(const Analysis& analysis, const FuseResult& result) {
     // Of an assumed GPU nothing is known; the one that ran is the better guess.
     if (analysis.device.source != DeviceSource::Assumed && !sameDevice(ran, analysis.device))
         return MeasuredUse::OtherDevice;
-    return result.busy ? MeasuredUse::Busy : MeasuredUse::Saving;
+    if (result.busy) return MeasuredUse::Busy;
+    return doubtText(result).empty() ? MeasuredUse::Saving : MeasuredUse::Unsteady;
 }
 
 bool takesThePlaceOf(const Analysis& analysis, const FuseResult& earlier, const FuseResult& later) {
     const auto rank = [&](const FuseResult& result) {
         switch (useOf(analysis, result)) {
         case MeasuredUse::Saving: return 4;
-        case MeasuredUse::Busy: return 3;
+        case MeasuredUse::Busy:
+        case MeasuredUse::Unsteady: return 3;
         case MeasuredUse::OtherDevice: return 2;
         case MeasuredUse::Cpu: return 1;
         case MeasuredUse::NotInStep: // useOf() does not know

@@ -58,12 +58,13 @@ enum class MeasuredUse : std::uint8_t {
     Cpu,         // no GPU: it tells that the fused form works and how exact it is, not what the GPU saves
     OtherDevice, // another GPU than the one that findings are predicted for
     Busy,        // another job used the GPU
+    Unsteady,    // too few runs, or too far apart, to tell a speedup (core/ipc/fuse_verdict.h)
     NotInStep,   // of a region that the step does not have at these sizes (chosen_gain.h): it has no time to save
 };
 [[nodiscard]] MeasuredUse useOf(const Analysis& analysis, const FuseResult& result);
 
 // Whether a later result of the same instances takes an earlier one's place: unless that one is good for more (in the
-// order Saving, Busy, OtherDevice, Cpu, NoFusedForm).
+// order Saving; Busy and Unsteady, which are alike; OtherDevice, Cpu, NoFusedForm).
 [[nodiscard]] bool takesThePlaceOf(const Analysis& analysis, const FuseResult& earlier, const FuseResult& later);
 
 // What an instance takes of the step's critical path, ns.
@@ -82,6 +83,7 @@ struct StepTime {
 // launched both forms, one by one.
 [[nodiscard]] double measuredSaving(const FuseResult& result, const std::optional<StepTime>& in_step);
 // The same as a verdict: no direction's fused runs are clear of the unfused ones, or directions cancel out: not faster.
+// Of a result that is good for a saving.
 [[nodiscard]] SpeedVerdict measuredSpeed(const FuseResult& result, const std::optional<StepTime>& in_step);
 [[nodiscard]] bool hasFusedForm(const FuseResult& result); // in any direction: something was compared
 

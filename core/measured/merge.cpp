@@ -13,7 +13,9 @@ bool sameRun(const MeasuredResult& a, const MeasuredResult& b) {
 
 // What of two writers is kept: as takesThePlaceOf() has it in a window, as far as that can be told without an analysis.
 bool better(const MeasuredResult& one, const MeasuredResult& other) {
-    const auto rank = [](const FuseResult& r) { return std::tuple(hasFusedForm(r), r.on_gpu, !r.busy); };
+    const auto rank = [](const FuseResult& r) {
+        return std::tuple(hasFusedForm(r), r.on_gpu, !r.busy && doubtText(r).empty());
+    };
     if (rank(one.result) != rank(other.result)) return rank(one.result) > rank(other.result);
     return one.when_s > other.when_s;
 }

@@ -33,6 +33,7 @@ FusedSpeed shownSpeed(SpeedVerdict speed) noexcept {
     case SpeedVerdict::Faster: return FusedSpeed::Faster;
     case SpeedVerdict::Slower: return FusedSpeed::Slower;
     case SpeedVerdict::NotFaster:
+    case SpeedVerdict::Unsteady:
     case SpeedVerdict::Unknown: break;
     }
     return FusedSpeed::NoGain;

@@ -24,6 +24,8 @@ void writeRegionSummary(JsonWriter& json, const MeasuredRegion& region, const An
     json.member("instances_per_step", region.instances);
     const auto saving = measuredSavingNs(region, analysis);
     known(json, "saving_us_per_step", saving.value_or(0) / 1e3, saving.has_value());
+    if (const std::string doubt = region.result ? doubtText(region.result->result) : std::string(); !doubt.empty())
+        json.member("saving_doubt", doubt);
     if (region.predicted)
         writeRange(json, "predicted_saving_us_per_step", region.predicted_saving_ns);
     else
@@ -53,7 +55,8 @@ std::optional<double> measuredSavingNs(const MeasuredRegion& region, const Analy
     if (!region.result || !hasFusedForm(region.result->result)) return std::nullopt;
     const FuseResult& result = region.result->result;
     const MeasuredUse use = useOf(analysis, result);
-    const bool same = use == MeasuredUse::Saving || use == MeasuredUse::Busy; // the step's times are of this GPU
+    const bool same = use == MeasuredUse::Saving || use == MeasuredUse::Busy ||
+                      use == MeasuredUse::Unsteady; // the step's times are of this GPU
     const Finding* finding = findingById(analysis, region.finding);
     if (finding == nullptr) return region.instances * measuredSaving(result, same ? region.module_time : std::nullopt);
     double ns = 0;

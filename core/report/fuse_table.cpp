@@ -65,6 +65,9 @@ std::string regionName(const MeasuredRegion& region) {
     return region.region + (region.shape.empty() ? "" : " " + region.shape);
 }
 
+std::string savedText(double ns, bool steady) { return signedTime(ns) + (steady ? "" : " (unsteady)"); }
+bool isSteady(const MeasuredRegion& region) { return !region.result || doubtText(region.result->result).empty(); }
+
 void addTimes(Table& times, Table& verdicts, const MeasuredRegion& region, const Analysis& analysis) {
     const std::vector<Comparison>& directions = region.result->result.directions;
     for (const Comparison& one : directions) {
@@ -92,6 +95,8 @@ std::string notes(const FuseReport& report) {
         if (!region.finding.empty()) findings.insert(region.finding);
         const FuseResult& result = region.result->result;
         if (result.busy) note("Times are not to be trusted: " + result.busy_note + ".");
+        if (const std::string doubt = doubtText(result); !doubt.empty())
+            note(regionName(region) + ": runs too few or too different to tell a speedup or a saving (" + doubt + ").");
         if (hasFusedForm(result) && !result.fp64_note.empty())
             note(regionName(region) + ": no error against fp64: " + result.fp64_note);
     }
@@ -119,8 +124,9 @@ std::string fuseTable(const FuseReport& report, const Analysis& analysis) {
     for (const MeasuredRegion& region : report.regions) {
         if (region.result) addTimes(times, verdicts, region, analysis);
         const auto saving = measuredSavingNs(region, analysis);
-        steps.add({regionName(region), fmt::format("{:g}", region.instances),
-                   region.error.empty() ? (saving ? signedTime(*saving) : kNone) : "not measured",
+        std::string saved = region.error.empty() ? kNone : "not measured";
+        if (saving) saved = savedText(*saving, isSteady(region));
+        steps.add({regionName(region), fmt::format("{:g}", region.instances), saved,
                    region.predicted ? rangeText(region.predicted_saving_ns) : kNone,
                    region.time_ns > 0 ? formatDuration(region.time_ns) : kNone});
     }
@@ -129,11 +135,12 @@ std::string fuseTable(const FuseReport& report, const Analysis& analysis) {
         double instances = 0, saving = 0, time = 0;
         Range predicted;
         int shapes = 0;
-        bool all = true;
+        bool all = true, steady = true;
         for (const MeasuredRegion& region : report.regions) {
             if (region.finding != finding.id) continue;
             const auto one = measuredSavingNs(region, analysis);
             all = all && one.has_value();
+            steady = steady && isSteady(region);
             ++shapes;
             instances += region.instances;
             saving += one.value_or(0);
@@ -142,7 +149,7 @@ std::string fuseTable(const FuseReport& report, const Analysis& analysis) {
         }
         if (shapes > 1)
             steps.add({fmt::format("{}, {} shapes", finding.id, shapes), fmt::format("{:g}", instances),
-                       all ? signedTime(saving) : kNone, rangeText(predicted),
+                       all ? savedText(saving, steady) : kNone, rangeText(predicted),
                        time > 0 ? formatDuration(time) : kNone});
     }
     const MeasuredPlan plan = applyMeasured(analysis, measuredSet(report));

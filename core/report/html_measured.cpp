@@ -51,10 +51,13 @@ std::string measuredCell(const MeasuredFinding& f) {
         return " → <b>" + esc(text) + "</b>" +
                (f.whole() ? std::string() : muted(fmt::format("{} of {} instances measured", f.measured, f.instances)));
     }
-    const bool cpu = std::any_of(f.classes.begin(), f.classes.end(), [](const MeasuredClass& one) {
-        return one.result != nullptr && one.use == MeasuredUse::Cpu;
-    });
-    return muted(cpu ? "ran on a CPU alone" : "measured, but not for this step");
+    const auto some = [&f](MeasuredUse use) {
+        return std::any_of(f.classes.begin(), f.classes.end(),
+                           [use](const MeasuredClass& one) { return one.result != nullptr && one.use == use; });
+    };
+    return muted(some(MeasuredUse::Cpu)        ? "ran on a CPU alone"
+                 : some(MeasuredUse::Unsteady) ? "measured, but in unsteady runs"
+                                               : "measured, but not for this step");
 }
 
 void measuredSection(const Analysis& a, const MeasuredFinding& f, std::string& out, bool promised) {

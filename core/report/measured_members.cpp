@@ -27,6 +27,12 @@ void known(JsonWriter& json, const char* key, double value, bool is_known) {
         json.null();
 }
 
+// What is wrong with an unsteady one stands in `<key>_doubt`.
+void writeSpeedup(JsonWriter& json, const std::string& key, const Speedup& speedup) {
+    known(json, key.c_str(), speedup.factor, speedup.factor > 0);
+    if (const std::string doubt = doubtText(speedup); !doubt.empty()) json.member(key + "_doubt", doubt);
+}
+
 void writePair(JsonWriter& json, const char* key, const Comparison& one, double Measured::*field) {
     json.key(key).beginObject().member("baseline", one.baseline.*field);
     known(json, "fused", one.fused.*field, one.has_fused);
@@ -46,6 +52,7 @@ const char* nameOf(MeasuredUse use) {
     case MeasuredUse::Cpu: return "ran on the CPU";
     case MeasuredUse::OtherDevice: return "another device";
     case MeasuredUse::Busy: return "busy device";
+    case MeasuredUse::Unsteady: return "unsteady runs";
     case MeasuredUse::NotInStep: return "not seen in the step";
     }
     return "";
@@ -67,10 +74,10 @@ void writeComparison(JsonWriter& json, const Analysis& analysis, const MeasuredR
     json.member("direction", direction.direction);
     writeSpread(json, "baseline_us", direction.baseline.us);
     writeSpread(json, "fused_us", direction.has_fused ? direction.fused.us : Spread{});
-    known(json, "speedup", verdict.speedup, verdict.speedup > 0);
+    writeSpeedup(json, "speedup", verdict.speedup);
     writeSpread(json, "baseline_graph_us", direction.baseline.graph_us);
     writeSpread(json, "fused_graph_us", direction.has_fused ? direction.fused.graph_us : Spread{});
-    known(json, "graph_speedup", verdict.graph_speedup, verdict.graph_speedup > 0);
+    writeSpeedup(json, "graph_speedup", verdict.graph_speedup);
     known(json, "fused_Bps", roof.Bps, roof.Bps > 0);
     known(json, "fused_flops", roof.flops, roof.flops > 0);
     known(json, "share_of_roof", roof.share, roof.share > 0);

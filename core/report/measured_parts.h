@@ -32,7 +32,7 @@ struct MeasuredView {
 // One direction in words; "–" for what is not known.
 struct DirectionText {
     std::string baseline, fused; // "83.9 µs ±2%", "83.9 µs (1 round)"
-    std::string speedup;         // "4.10x"
+    std::string speedup;         // "4.10x", "4.10x (1 round)", "4.10x (1.96x to 104x)"
     std::string graph, graph_speedup;
     std::string rate, of_roof; // "3.2" TB/s, "80.0%"
     std::string speed, memory, numerics;

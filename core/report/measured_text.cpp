@@ -24,7 +24,11 @@ std::string spreadText(const Spread& us) {
     return us.rounds > 0 ? time + " (" + formatCounted(us.rounds, "round") + ")" : time;
 }
 std::string timeText(double us) { return us > 0 ? formatDuration(us * 1e3) : kNone; }
-std::string timesText(double factor) { return factor > 0 ? formatSignificant(factor) + "x" : kNone; }
+std::string timesText(const Speedup& speedup) {
+    if (!(speedup.factor > 0)) return kNone;
+    const std::string doubt = doubtText(speedup);
+    return formatSignificant(speedup.factor) + "x" + (doubt.empty() ? "" : " (" + doubt + ")");
+}
 std::string errorText(double error, bool known) { return known ? fmt::format("{:.2g}", error) : kNone; }
 
 } // namespace
@@ -114,6 +118,10 @@ std::string caveatText(const MeasuredClass& measured, bool promised) {
         text = "Ran on " + measured.result->result.device + ", which is not the GPU that the findings speak of.";
         break;
     case MeasuredUse::NotInStep: text = "Not seen in the step at these sizes."; break;
+    case MeasuredUse::Unsteady:
+        text =
+            "The runs are too few or differ too much to tell a speedup (" + doubtText(measured.result->result) + ").";
+        break;
     case MeasuredUse::Busy:
         text = "The GPU was busy (" + measured.result->result.busy_note + "): these times are not to be trusted.";
         break;

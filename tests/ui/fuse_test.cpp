@@ -132,8 +132,8 @@ private Q_SLOTS:
         for (const auto& [key, result] : session().measured().results()) {
             MeasuredResult same = result;
             for (Comparison& c : same.result.directions) {
-                c.baseline.us.p10 = 40;
-                c.fused.us.p90 = 410;
+                c.baseline.us = {200, 150, 200, 20};
+                c.fused.us = {150, 148, 160, 20};
             }
             wide.set(std::move(same));
         }
@@ -143,6 +143,33 @@ private Q_SLOTS:
         const QString spoken = list()->currentIndex().data(Qt::AccessibleTextRole).toString();
         for (const QString& words : {detail(), findings()->copyText(), spoken})
             QVERIFY2(words.contains(QLatin1String("no clear gain")), qPrintable(words));
+    }
+
+    void anUnsteadySpeedupSaysSoAndOverridesNothing() {
+        const QString predicted = headline();
+        queue().fuse(row_);
+        answerAll(row_, 1330, 2);
+        QVERIFY(detail().contains(QStringLiteral("665× faster")));
+        const std::size_t steady = session().measured().results().size();
+        MeasuredSet hasty;
+        for (const auto& [key, result] : session().measured().results()) {
+            MeasuredResult same = result;
+            for (Comparison& c : same.result.directions) c.baseline.us.rounds = c.fused.us.rounds = 2;
+            hasty.set(std::move(same));
+        }
+        QCOMPARE(hasty.results().size(), steady);
+        session().setMeasured(std::move(hasty));
+        QCOMPARE(headline(), predicted);
+        QVERIFY(!detail().contains(QStringLiteral("665× faster")));
+        for (const QString& words : {detail(), findings()->copyText()})
+            QVERIFY2(words.contains(QStringLiteral("not certain (2 rounds)")) &&
+                         words.contains(QStringLiteral("too few or differ too much")),
+                     qPrintable(words));
+        const MeasuredFinding* m = findings()->findChild<FindingModel*>()->measured(static_cast<int>(row_));
+        QVERIFY(m != nullptr && !m->any());
+        QCOMPARE(m->verdict, analysis().findings[row_].verdict);
+        QVERIFY2(measuredLine(*m).contains(QStringLiteral("665× (2 rounds)")), qPrintable(measuredLine(*m)));
+        QCOMPARE(measuredShortCaveat(*m), QStringLiteral("unsteady runs: measure again"));
     }
 
     void theCpuSaysSoAndOverridesNothing() {

@@ -258,11 +258,13 @@ void FuseQueue::keep(Entry& entry, MeasuredResult landed) {
         return;
     }
     if (std::exchange(entry.told, true)) return;
-    const std::string now = landed.result.device + (landed.result.busy ? ", which was busy" : "");
+    const QString now = text(landed.result.device) + (landed.result.busy                 ? tr(", which was busy")
+                                                      : doubtText(landed.result).empty() ? QString()
+                                                                                         : tr(", in unsteady runs"));
     Q_EMIT refused(
         tr("%1 ran on %2. Its earlier result, of %3, stays: it says more of the step. Clear measured results "
            "to show the new ones alone.")
-            .arg(text(entry.finding), text(now), text(earlier->result.device)));
+            .arg(text(entry.finding), now, text(earlier->result.device)));
 }
 
 void FuseQueue::onFailed(qint64 id, const RunnerError& error) {

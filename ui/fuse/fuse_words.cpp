@@ -29,13 +29,12 @@ QString directionName(const Comparison& c) {
     return text(c.direction);
 }
 
-double speedup(const Comparison& c) { return c.fused.us.median > 0 ? c.baseline.us.median / c.fused.us.median : 0; }
-
 QString speedWords(const FuseVerdict& v) {
     switch (v.speed) {
-    case SpeedVerdict::Faster: return tr("%1 faster").arg(times(v.speedup));
-    case SpeedVerdict::Slower: return tr("%1 slower").arg(times(v.speedup > 0 ? 1 / v.speedup : 0));
+    case SpeedVerdict::Faster: return tr("%1 faster").arg(times(v.speedup.factor));
+    case SpeedVerdict::Slower: return tr("%1 slower").arg(times(1 / v.speedup.factor));
     case SpeedVerdict::NotFaster: return tr("no clear difference");
+    case SpeedVerdict::Unsteady: return tr("not certain") + doubtWords(v.speedup);
     case SpeedVerdict::Unknown: break;
     }
     return tr("not told");
@@ -129,6 +128,10 @@ QString caveat(const MeasuredClass& c) {
         return tr("Ran on %1, which is not the GPU that the findings speak of. The prediction stays.")
             .arg(text(r.device));
     case MeasuredUse::NotInStep: return tr("Not seen in the step at these sizes: nothing of it counts there.");
+    case MeasuredUse::Unsteady:
+        return tr("The runs are too few or differ too much to tell a speedup. The prediction stays; measure again, in "
+                  "at least %1 rounds.")
+            .arg(kFewestFuseRounds);
     case MeasuredUse::Busy:
         return tr("The GPU was busy (%1): these times cannot be trusted, and the prediction stays. Measure again when "
                   "it "
@@ -139,6 +142,15 @@ QString caveat(const MeasuredClass& c) {
 }
 
 } // namespace
+
+QString doubtWords(const Speedup& s) {
+    if (!(s.factor > 0) || s.steady()) return {};
+    const QString words = s.low > 0       ? tr("%1 to %2").arg(times(s.low), times(s.high))
+                          : s.rounds == 1 ? tr("1 round")
+                          : s.rounds > 0  ? tr("%1 rounds").arg(s.rounds)
+                                          : tr("rounds not told");
+    return QStringLiteral(" (%1)").arg(words);
+}
 
 QString jobText(const FuseJob& job) {
     switch (job.state) {
@@ -200,9 +212,12 @@ QString measuredLine(const MeasuredFinding& f) {
     if (classes.empty()) return {};
     const FuseResult& r = classes.front()->result->result;
     QStringList parts;
-    for (const Comparison& c : r.directions)
-        if (c.has_fused)
-            parts << (c.direction == "backward" ? tr("backward %1") : tr("forward %1")).arg(times(speedup(c)));
+    for (const Comparison& c : r.directions) {
+        if (!c.has_fused) continue;
+        const Speedup speedup = speedupOf(c.baseline.us, c.fused.us);
+        parts << (c.direction == "backward" ? tr("backward %1") : tr("forward %1"))
+                     .arg(times(speedup.factor) + doubtWords(speedup));
+    }
     // A form without a backward says so in its note (core/region/build.cpp).
     if (parts.size() == 1 && classes.front()->result->note.find("the forward alone") != std::string::npos)
         parts.back() += tr(" alone");
@@ -219,6 +234,7 @@ QString measuredShortCaveat(const MeasuredFinding& f) {
         case MeasuredUse::Cpu: return tr("CPU run: the prediction stays");
         case MeasuredUse::OtherDevice: return tr("another GPU: the prediction stays");
         case MeasuredUse::Busy: return tr("the GPU was busy: measure again");
+        case MeasuredUse::Unsteady: return tr("unsteady runs: measure again");
         case MeasuredUse::NotInStep: return tr("not seen in the step");
         }
     return {};

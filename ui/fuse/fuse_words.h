@@ -15,6 +15,8 @@ struct FuseWords {
     QString short_text, long_text;
 };
 
+// Stands beside a speedup that is not steady: " (2 rounds)", " (1.96× to 104×)"; "" beside a steady one.
+[[nodiscard]] QString doubtWords(const Speedup& speedup);
 [[nodiscard]] QString jobText(const FuseJob& job); // "fused forward, 2 of 3", "waiting"
 // What went wrong, in a few words and in full with what helps.
 [[nodiscard]] FuseWords errorWords(const RunnerError& error);

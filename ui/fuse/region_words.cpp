@@ -163,7 +163,8 @@ QString regionLine(const ChosenRegion& region, const MeasuredFinding& measured) 
         backward = backward || back;
         fused = fused || c.has_fused;
         if (c.has_fused)
-            parts << (back ? tr("backward %1 → %2") : tr("forward %1 → %2")).arg(now, then);
+            parts << (back ? tr("backward %1 → %2") : tr("forward %1 → %2")).arg(now, then) +
+                         doubtWords(speedupOf(c.baseline.us, c.fused.us));
         else
             parts << (back ? tr("backward %1") : tr("forward %1")).arg(now);
     }

@@ -28,14 +28,59 @@ TEST(FuseVerdict, Speed) {
 
 TEST(FuseVerdict, OneRoundHasNoSpread) {
     EXPECT_FALSE((Spread{100, 100, 100, 1}.known()));
-    EXPECT_FALSE((Spread{100, 90, 110, 2}.known()));
+    EXPECT_FALSE((Spread{100, 90, 110, 4}.known()));
+    EXPECT_TRUE((Spread{100, 90, 110, 5}.known()));
+    EXPECT_FALSE((Spread{100, 0, 110, 20}.known()));  // no run takes no time
     EXPECT_TRUE((Spread{100, 100, 100, 20}.known())); // told: no two of them differ
     EXPECT_FALSE((Spread{100, 100, 100}.known()));    // not told: one, most likely
     EXPECT_TRUE((Spread{100, 90, 110}.known()));
     const auto reasons = verdictReasons(comparison({100, 100, 100, 1}, {50, 50, 50, 1}), {});
     ASSERT_GE(reasons.size(), 2u);
     EXPECT_EQ(reasons[0], "100 µs, fused 50.0 µs");
-    EXPECT_EQ(reasons[1], "Of 1 round: how much times spread is not known.");
+    EXPECT_EQ(reasons[1], "Of 1 round: how much times spread is not known, and no speedup is told of fewer than 5.");
+}
+
+// Seen on a busy CPU: 2 rounds, 665 times as fast.
+TEST(FuseVerdict, AFewRoundsWinNothing) {
+    const auto of = [](int rounds) {
+        return judge(comparison({1330, 1300, 1360, rounds}, {2, 1.9, 2.1, rounds}), true);
+    };
+    for (const int rounds : {1, 2, 3, 4}) EXPECT_EQ(of(rounds).speed, SpeedVerdict::Unsteady) << rounds;
+    EXPECT_EQ(of(2).speedup.factor, 665);
+    EXPECT_EQ(doubtText(of(2).speedup), "2 rounds");
+    EXPECT_EQ(speedText(of(2)), "not certain (2 rounds)");
+    EXPECT_EQ(speedText(of(5)), "665x faster");
+    EXPECT_EQ(doubtText(of(5).speedup), "");
+    EXPECT_EQ(speedText(judge(comparison({1330, 1300, 1360, 20}, {2, 1.9, 2.1, 3}), true)), "not certain (3 rounds)");
+    EXPECT_EQ(speedText(judge(comparison({100, 100, 100}, {50, 50, 50}), true)), "not certain (rounds not told)");
+}
+
+// The baseline's 10th percentile over the fused form's 90th, and the other way round.
+TEST(FuseVerdict, RunsThatDifferTooMuchWinNothing) {
+    const auto of = [](Spread baseline, Spread fused) { return judge(comparison(baseline, fused), true); };
+    const Comparison wild = comparison({1000, 102, 4900, 20}, {50, 49, 51, 20}); // 102 / 51 to 4900 / 49
+    EXPECT_EQ(speedText(judge(wild, true)), "not certain (2.00x to 100x)");
+    EXPECT_EQ(verdictReasons(wild, {})[1], "The runs differ too much to tell a speedup: all from 2.00x to 100x fits.");
+    // Each 1.4 times its 10th percentile at the 90th: 1.96. One of 1.45 times, the other of 1.4: 2.03.
+    EXPECT_EQ(of({100, 90, 126, 20}, {40, 36, 50.4, 20}).speed, SpeedVerdict::Faster);
+    EXPECT_EQ(of({100, 90, 130.5, 20}, {40, 36, 50.4, 20}).speed, SpeedVerdict::Unsteady);
+    // Neither is it slower, nor without a clear difference.
+    EXPECT_EQ(of({50, 49, 51, 20}, {1000, 102, 4900, 20}).speed, SpeedVerdict::Unsteady);
+    EXPECT_EQ(of({100, 40, 160, 20}, {100, 40, 160, 20}).speed, SpeedVerdict::Unsteady);
+    // Nothing is steady about a part of a result that is not.
+    FuseResult result;
+    result.directions = {comparison({100, 98, 103, 20}, {50, 49, 52, 20})};
+    EXPECT_EQ(doubtText(result), "");
+    result.directions[0].baseline.graph_us = {90, 89, 91, 3};
+    EXPECT_EQ(doubtText(result), ""); // the fused form was not captured: nothing is compared
+    result.directions[0].fused.graph_us = {40, 39, 41, 3};
+    result.directions.push_back(wild);
+    result.directions[1].direction = "backward";
+    EXPECT_EQ(doubtText(result), "forward under a CUDA graph: 3 rounds, backward: 2.00x to 100x");
+    result.directions[1].has_fused = false;
+    EXPECT_EQ(doubtText(result), "forward under a CUDA graph: 3 rounds");
+    result.directions[0].baseline.us.rounds = 3;
+    EXPECT_EQ(doubtText(result), "3 rounds"); // all of it
 }
 
 TEST(FuseVerdict, Memory) {

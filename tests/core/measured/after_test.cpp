@@ -87,8 +87,8 @@ MeasuredSet measured(const Analysis& a, double before_us, double after_us) {
     Comparison c;
     c.direction = "forward";
     c.has_fused = true;
-    c.baseline.us = {before_us, before_us, before_us};
-    c.fused.us = {after_us, after_us, after_us};
+    c.baseline.us = {before_us, before_us, before_us, 20};
+    c.fused.us = {after_us, after_us, after_us, 20};
     m.result.directions = {c};
     MeasuredSet set;
     set.set(std::move(m));

@@ -56,8 +56,8 @@ MeasuredResult result(const Analysis& a, const ChosenRegion& of, double before_u
     Comparison c;
     c.direction = "forward";
     c.has_fused = true;
-    c.baseline.us = {before_us, before_us, before_us};
-    c.fused.us = {after_us, after_us, after_us};
+    c.baseline.us = {before_us, before_us, before_us, 20};
+    c.fused.us = {after_us, after_us, after_us, 20};
     m.result.directions = {c};
     return m;
 }

@@ -25,8 +25,8 @@ TEST(DeviceName, IsNoPathToADescription) {
     Comparison forward;
     forward.direction = "forward";
     forward.has_fused = true;
-    forward.baseline.us.median = 20;
-    forward.fused.us.median = 10;
+    forward.baseline.us = {20, 20, 20, 20};
+    forward.fused.us = {10, 10, 10, 20};
     ran.directions = {forward};
     ran.device = "NVIDIA H200";
     EXPECT_EQ(useOf(a, ran), MeasuredUse::Saving);

@@ -204,8 +204,8 @@ TEST(Measured, NeverMoreThanTheOwnTime) {
 
 TEST(Measured, UnderAGraphWhereTheStepDoesNotWaitForLaunches) {
     Comparison c = comparison("forward", 60, 12);
-    c.baseline.graph_us.median = 30;
-    c.fused.graph_us.median = 8;
+    c.baseline.graph_us = {30, 30, 30, 20};
+    c.fused.graph_us = {8, 8, 8, 20};
     const FuseResult r = measured(analysis(), 0, {c}).result;
     EXPECT_DOUBLE_EQ(measuredSaving(r, StepTime{32'000, 0, 0}), 22'000);      // 30 - 8
     EXPECT_DOUBLE_EQ(measuredSaving(r, StepTime{32'000, 0, 40'000}), 48'000); // 60 - 12, of 72 in all
@@ -250,8 +250,8 @@ TEST(Measured, SpeedIsOfAllInstancesTogether) {
     EXPECT_EQ(speed(0, 0, 0), SpeedVerdict::Unknown);
     EXPECT_EQ(speed(30, 0, 0), SpeedVerdict::Faster); // 70 + 70 + 10
     EXPECT_EQ(speed(0, 30, 0), SpeedVerdict::Slower);
-    EXPECT_EQ(speed(30, 30, 0), SpeedVerdict::Faster);    // 150 gained, 20 lost
-    EXPECT_EQ(speed(30, 0, 80), SpeedVerdict::NotFaster); // as much saved, within the spread
+    EXPECT_EQ(speed(30, 30, 0), SpeedVerdict::Faster);   // 150 gained, 20 lost
+    EXPECT_EQ(speed(90, 0, 6), SpeedVerdict::NotFaster); // 10 + 10 gained, within the spread
 }
 
 TEST(Measured, WhatDoesNotOverrideThePrediction) {
@@ -268,16 +268,23 @@ TEST(Measured, WhatDoesNotOverrideThePrediction) {
     MeasuredResult busy = good;
     busy.result.busy = true;
     EXPECT_EQ(useOf(a, busy.result), MeasuredUse::Busy);
+    MeasuredResult hasty = good, wild = good;
+    hasty.result.directions[0].baseline.us.rounds = hasty.result.directions[0].fused.us.rounds = 2;
+    EXPECT_EQ(useOf(a, hasty.result), MeasuredUse::Unsteady);
+    wild.result.directions[0].baseline.us.p90 = 1000;
+    EXPECT_EQ(useOf(a, wild.result), MeasuredUse::Unsteady);
     MeasuredResult nothing = good;
     nothing.result.directions[0].has_fused = false;
     EXPECT_EQ(useOf(a, nothing.result), MeasuredUse::NoFusedForm);
-    for (const MeasuredResult& result : {cpu, other, busy, nothing}) {
+    for (const MeasuredResult& result : {cpu, other, busy, hasty, wild, nothing}) {
         MeasuredSet set;
         set.set(result);
         const MeasuredFinding f = applyMeasured(a, a.findings[0], set);
         EXPECT_FALSE(f.any());
         EXPECT_EQ(f.classes[0].result != nullptr, true);
         EXPECT_DOUBLE_EQ(f.saving_ns.expected, 402'000);
+        EXPECT_EQ(f.verdict, a.findings[0].verdict);
+        EXPECT_FALSE(applyMeasured(a, set).any());
     }
 }
 
@@ -295,6 +302,11 @@ TEST(Measured, AResultThatIsGoodForMoreStays) {
         for (std::size_t later = 0; later < worst_last.size(); ++later)
             EXPECT_EQ(takesThePlaceOf(a, worst_last[earlier], worst_last[later]), later <= earlier)
                 << earlier << ' ' << later;
+    FuseResult hasty = saving;
+    hasty.directions[0].fused.us.rounds = 1;
+    EXPECT_FALSE(takesThePlaceOf(a, saving, hasty));
+    EXPECT_TRUE(takesThePlaceOf(a, hasty, saving));
+    EXPECT_TRUE(takesThePlaceOf(a, hasty, busy) && takesThePlaceOf(a, busy, hasty)); // neither is good for anything
 }
 
 TEST(Measured, ALaterResultTakesThePlaceOfAnEarlierOne) {

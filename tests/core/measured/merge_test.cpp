@@ -71,6 +71,20 @@ TEST(Merge, ABusyGpuDoesNotReplaceAFreeOne) {
     EXPECT_EQ(figureOf(merged(busy, none, {}), "rope"), 2); // it was not compared with anything
 }
 
+TEST(Merge, UnsteadyRunsDoNotReplaceSteadyOnes) {
+    const auto of = [](int rounds, std::int64_t when_s, double figure) {
+        MeasuredResult m = result("rope", when_s, figure);
+        m.result.on_gpu = true;
+        Comparison& c = m.result.directions.emplace_back();
+        c.has_fused = true;
+        c.baseline.us = c.fused.us = {10, 9, 11, rounds};
+        return holding({m});
+    };
+    const MeasuredFile steady = of(20, 10, 1), hasty = of(2, 20, 2);
+    EXPECT_EQ(figureOf(merged(steady, hasty, {}), "rope"), 1);
+    EXPECT_EQ(figureOf(merged(hasty, steady, {}), "rope"), 1);
+}
+
 TEST(Merge, WhatTheWriterTookAwayGoes) {
     const MeasuredFile known = holding({result("rope", 10, 1), result("swiglu", 11, 2)});
     const MeasuredFile out = merged(known, holding({result("rope", 10, 1)}), known);

@@ -192,6 +192,29 @@ TEST(FuseReport, ACpuRunSaysSo) {
     EXPECT_THAT(deviceReportText(r.hello, std::nullopt), HasSubstr("CPU"));
 }
 
+TEST(FuseReport, AnUnsteadySpeedupSaysSoBesideTheFigure) {
+    FuseReport r = report();
+    r.regions.push_back(region(4, 500, 10'000));
+    for (const char* sure : {fuseJson(r, Analysis{}).c_str(), fuseTable(r, Analysis{}).c_str()}) {
+        EXPECT_THAT(sure, Not(HasSubstr("doubt")));
+        EXPECT_THAT(sure, Not(HasSubstr("unsteady")));
+    }
+    Comparison& forward = r.regions[0].result->result.directions[0];
+    forward.baseline.us.rounds = forward.fused.us.rounds = 2;
+    simdjson::dom::parser parser;
+    simdjson::dom::element json;
+    ASSERT_EQ(parser.parse(fuseJson(r, Analysis{})).get(json), simdjson::SUCCESS);
+    EXPECT_EQ(double(json["results"].at(0)["speedup"]), 4);
+    EXPECT_EQ(std::string_view(json["results"].at(0)["speedup_doubt"]), "2 rounds");
+    EXPECT_EQ(std::string_view(json["results"].at(0)["verdicts"]["speed"]), "not certain (2 rounds)");
+    EXPECT_NE(json["results"].at(1)["speedup_doubt"].error(), simdjson::SUCCESS); // the backward is steady
+    EXPECT_EQ(std::string_view(json["regions"].at(0)["saving_doubt"]), "forward: 2 rounds");
+    const std::string text = fuseTable(r, Analysis{});
+    EXPECT_THAT(text, HasSubstr("4.00x (2 rounds)"));
+    EXPECT_THAT(text, HasSubstr("600 µs (unsteady)"));
+    EXPECT_THAT(text, HasSubstr("to tell a speedup or a saving (forward: 2 rounds)"));
+}
+
 TEST(FuseReport, NamesCannotSteerATerminal) {
     FuseReport r = report();
     r.hello.gpus[0].name = "\x1b[2J";

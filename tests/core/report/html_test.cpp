@@ -96,6 +96,27 @@ TEST(Html, MeasuredStandsBesideThePrediction) {
     EXPECT_EQ(bodyProblem(cpu), "");
 }
 
+TEST(Html, AnUnsteadySpeedupSaysSoBesideTheFigure) {
+    const Analysis a = testing::syntheticAnalysisValue();
+    MeasuredResult hasty = measuredOf(a, true).results().begin()->second, wild = hasty;
+    Comparison &few = hasty.result.directions[0], &apart = wild.result.directions[0];
+    few.baseline.us.rounds = few.fused.us.rounds = 2;
+    apart.baseline.us = {80, 21, 190, 20}; // 21 / 21 to 190 / 19
+    apart.fused.us.rounds = 20;
+    for (const auto& [result, doubt] : {std::pair(&hasty, "2 rounds"), std::pair(&wild, "1.00x to 10.0x")}) {
+        MeasuredSet set;
+        set.set(*result);
+        const std::string page = analysisHtml(a, layeredLayout, set), text = analysisMarkdown(a, set);
+        for (const std::string& report : {page, text}) {
+            EXPECT_TRUE(has(report, "4.00x (" + std::string(doubt) + ")")) << doubt;
+            EXPECT_TRUE(has(report, "not certain (" + std::string(doubt) + ")")) << doubt;
+            EXPECT_TRUE(has(report, "to tell a speedup (" + std::string(doubt) + "). The prediction stays."));
+        }
+        EXPECT_TRUE(has(page, "measured, but in unsteady runs"));
+        EXPECT_FALSE(has(page, "<p><b>predicted"));
+    }
+}
+
 // Two of the kernels that no finding has, as one region; a hostile title stays text.
 ChosenPtr regionOf(const Analysis& a) {
     auto region = std::make_shared<ChosenRegion>();
@@ -132,8 +153,8 @@ MeasuredSet measuredOf(const Analysis& a, const ChosenRegion& region, bool gpu) 
     m.finding = region.id;
     m.instance_class = instanceClasses(a, region.work).front().name;
     const double us = region.work.instances[0].forward_ns / 1000;
-    m.result.directions[0].baseline.us = {us, us, us};
-    m.result.directions[0].fused.us = {us / 4, us / 4, us / 4};
+    m.result.directions[0].baseline.us = {us, us, us, 20};
+    m.result.directions[0].fused.us = {us / 4, us / 4, us / 4, 20};
     MeasuredSet set;
     set.set(m);
     return set;
