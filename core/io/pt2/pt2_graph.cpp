@@ -19,6 +19,7 @@ struct Frame {
     std::unordered_map<std::string_view, Json> tensors;
     JsonArray nodes;
     JsonArray::iterator next, end;
+    std::size_t node = 0; // the place of the one before `next`, from 1
     std::optional<JsonArray> outputs;
     std::string prefix;            // before names that are already taken
     std::string_view module_stack; // of the operator around a sub-graph: for nodes that have none
@@ -54,6 +55,7 @@ public:
             } else if (frame.next != frame.end) {
                 const Json node = *frame.next;
                 ++frame.next;
+                ++frame.node;
                 take(frame, node);
             } else if (stack_.size() > 1) {
                 std::vector<ValueId> results = outputsOf(frame);
@@ -92,9 +94,12 @@ private:
     void addInputs(Frame& frame, Json graph, const Roles& roles, const StorageKeys& storage) {
         const auto inputs = arrayMember(graph, "inputs");
         if (!inputs) return;
+        std::size_t place = 0;
         for (const Json input : *inputs) {
             const std::string_view tag = unionOf(input).tag;
+            ++place;
             for (const std::string_view name : namesIn(input)) {
+                if (isTaken(frame, name, "inputs", place)) continue;
                 const auto role = roles.find(name);
                 InputRole is = role == roles.end() ? InputRole{} : role->second;
                 if (is.kind == ValueKind::Input && tag.substr(0, 7) == "as_sym_") is.kind = ValueKind::Symbol;
@@ -108,7 +113,7 @@ private:
                     value = builder_.input(is.kind, clipped(name), metaOf(frame, name));
                 }
                 used_names_.insert(name);
-                frame.scope.insert_or_assign(name, value);
+                frame.scope.emplace(name, value);
             }
         }
     }
@@ -130,6 +135,10 @@ private:
                              where_ + ": a node of the graph is not a JSON object and was skipped");
             return;
         }
+        if (const auto outputs = arrayMember(node, "outputs"))
+            for (const Json output : *outputs)
+                for (const std::string_view name : namesIn(output))
+                    if (isTaken(frame, name, "nodes", frame.node)) return;
         if (const auto inputs = arrayMember(node, "inputs"))
             for (const Json input : *inputs) {
                 const auto arg = member(input, "arg");
@@ -140,6 +149,17 @@ private:
             }
         if (frame.graphs.empty()) return addNode(frame, node, {});
         frame.caller = node;
+    }
+
+    // A graph gives a name to one value. What gives it to another is damage, and is left out: the work would count
+    // twice, and of two values nobody knows which one is meant. place: in the list, from 1.
+    bool isTaken(const Frame& frame, std::string_view name, const char* list, std::size_t place) {
+        if (frame.scope.find(name) == frame.scope.end()) return false;
+        builder_.problem("value made twice", where_ + ": " + frame.prefix + "graph." + list + "[" +
+                                                 std::to_string(place - 1) + "] makes '" +
+                                                 std::string(clipped(name).substr(0, 80)) +
+                                                 "' again, which is there already; it was left out");
+        return true;
     }
 
     // Opens the next sub-graph of the current higher-order operator, its inputs bound to the operator's operands.
@@ -164,10 +184,11 @@ private:
                 for (const std::string_view name : namesIn(input)) {
                     ValueId value;
                     if (i < operands.size()) value = operands[i];
+                    ++i;
+                    if (isTaken(*frame, name, "inputs", i)) continue;
                     if (!value.valid()) // a number handed in, or something only the operator itself knows
                         value = builder_.input(ValueKind::Constant, uniqueName(*frame, name), metaOf(*frame, name));
-                    frame->scope.insert_or_assign(name, value);
-                    ++i;
+                    frame->scope.emplace(name, value);
                 }
         frame->module_stack = moduleStackText(outer, *outer.caller);
         stack_.push_back(std::move(frame));
@@ -249,10 +270,10 @@ private:
         for (const Json output : *outputs) {
             const bool symbol = unionOf(output).tag.substr(0, 7) == "as_sym_";
             for (const std::string_view value : namesIn(output)) {
+                if (isTaken(frame, value, "nodes", frame.node)) continue;
                 const std::string shown = value == name ? unique : uniqueName(frame, value);
-                frame.scope.insert_or_assign(
-                    value,
-                    builder_.output(shown, metaOf(frame, value), symbol ? ValueKind::Symbol : ValueKind::Intermediate));
+                frame.scope.emplace(value, builder_.output(shown, metaOf(frame, value),
+                                                           symbol ? ValueKind::Symbol : ValueKind::Intermediate));
             }
         }
     }

@@ -134,6 +134,39 @@ TEST(Pt2Reader, DamagedNodesAreProblems) {
     EXPECT_EQ(graph->problems[1].kind, "unknown value");
 }
 
+// A graph gives a name to one value: a second maker is damage, and what it does must not count once more.
+TEST(Pt2Reader, AValueThatIsMadeTwiceCountsOnce) {
+    Program p = withWeights();
+    const std::string relu_of_x = p.nodes;
+    std::string once_more = relu_of_x;
+    once_more.replace(once_more.find("'name':'y'}", once_more.size() - 12), 11, "'name':'other'}");
+    p.nodes += "," + once_more +
+               ",{'target':'torch.ops.aten.split.Tensor','inputs':[{'name':'self','arg':{'as_tensor':{'name':'y'}}}],"
+               "'outputs':[{'as_tensors':[{'name':'a'},{'name':'a'},{'name':'b'}]}],'metadata':{},'name':'split'}," +
+               relu_of_x;
+    p.inputs += ",{'as_tensor':{'name':'x'}},{'as_tensor':{'name':'p_a'}}";
+    const GraphPtr graph = graphOf(p);
+    const OpGraph& ops = graph->ops;
+    ASSERT_EQ(ops.nodes.size(), 2u); // relu, split
+    EXPECT_EQ(ops.op(NodeId(std::size_t{0})), "aten::relu");
+    ASSERT_EQ(ops.at(NodeId(std::size_t{1})).outputs, 2u);
+    EXPECT_EQ(ops.values.size(), 5u); // p_a, x, y, a, b
+    EXPECT_EQ(graph->modules.parameters.size(), 1u);
+    // Whoever uses y uses the first one.
+    EXPECT_EQ(ops.operand(NodeId(std::size_t{1}), 0), ops.output(NodeId(std::size_t{0})));
+    EXPECT_TRUE(ops.at(ops.output(NodeId(std::size_t{0}))).is_graph_output);
+    ASSERT_EQ(graph->problems.size(), 1u);
+    EXPECT_EQ(graph->problems[0].kind, "value made twice");
+    EXPECT_EQ(graph->problems[0].count, 5u); // two inputs, a node, an output, a node
+    EXPECT_NE(graph->problems[0].message.find("graph.inputs[2] makes 'x' again"), std::string::npos)
+        << graph->problems[0].message;
+    p = relu();
+    p.nodes += "," + once_more;
+    EXPECT_NE(graphOf(p)->problems.at(0).message.find("model.json: graph.nodes[1] makes 'y' again"), std::string::npos);
+    p.inputs = "{'as_tensor':{'name':'x'}},{'as_tensor':{'name':'y'}}"; // an input's name is taken, too
+    EXPECT_EQ(graphOf(p)->ops.nodes.size(), 0u);
+}
+
 TEST(Pt2Reader, DeclaredModulesKeepTheirOrder) {
     Program p = relu();
     p.calls = "{'fqn':''},{'fqn':'zeta'},{'fqn':'act'}";

@@ -57,6 +57,25 @@ TEST(Pt2Subgraph, WrappersDissolve) {
     EXPECT_TRUE(graph->problems.empty());
 }
 
+TEST(Pt2Subgraph, AValueThatIsMadeTwiceCountsOnce) {
+    Program p = wrapped("wrap_with_set_grad_enabled");
+    const std::string inner = call("inner", "sin", "a");
+    p.nodes.insert(p.nodes.find(inner), inner + ",");
+    p.nodes.insert(p.nodes.find("{'as_tensor':{'name':'x'}}],'outputs'"), "{'as_tensor':{'name':'x'}},");
+    const GraphPtr graph = graphOf(p);
+    EXPECT_EQ(graph->ops.nodes.size(), 4u); // relu, cos, sin, neg
+    ASSERT_EQ(graph->problems.size(), 1u);
+    EXPECT_EQ(graph->problems[0].kind, "value made twice");
+    EXPECT_EQ(graph->problems[0].count, 2u);
+    EXPECT_NE(graph->problems[0].message.find("hop.graph.inputs[1] makes 'x' again"), std::string::npos)
+        << graph->problems[0].message;
+    // The whole operator once more: its graph is not read again.
+    p = wrapped("wrap_with_set_grad_enabled");
+    p.nodes += "," + p.nodes.substr(p.nodes.find("{'target':'torch.ops.higher_order"));
+    EXPECT_EQ(graphOf(p)->ops.nodes.size(), 4u);
+    EXPECT_EQ(graphOf(p)->problems.at(0).count, 2u); // the operator, and neg after it
+}
+
 TEST(Pt2Subgraph, OthersJoinTheResults) {
     Program p;
     const std::string yes = graph(tensorName("t"), "r", call("r", "cos", "t"), value("r"));
