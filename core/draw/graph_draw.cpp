@@ -43,12 +43,13 @@ void drawEdge(const VisibleEdge& edge, const LayoutResult::Edge& place, const Fa
 } // namespace
 
 DrawList drawGraph(const Analysis& analysis, const VisibleGraph& graph, const LayoutResult& layout,
-                   const SelectionSets& selection, std::span<const TimelineFused> fused) {
+                   const SelectionSets& selection, std::span<const TimelineFused> fused,
+                   const std::vector<std::uint32_t>* marked) {
     DrawList list;
     list.width = layout.width;
     list.height = layout.height;
     if (!analysis.graph) return list;
-    const Facts facts = graphFacts(analysis, graph, selection, fused);
+    const Facts facts = graphFacts(analysis, graph, selection, fused, marked);
 
     std::vector<std::size_t> order(std::min(graph.clusters.size(), layout.clusters.size()));
     std::iota(order.begin(), order.end(), std::size_t{0});

@@ -23,9 +23,11 @@ struct FusedGroup : FusedOf {
 [[nodiscard]] std::string fusedText(const Analysis& analysis, const FusedGroup& group);
 // analysis.graph must not be null. Measured time and share stand in the boxes when there is a trace. Boxes of measured
 // instances are outlined in the colour of their speed, together where nothing else stands between them, and say what
-// the fused form takes.
+// the fused form takes. marked: rows of the findings worth marking once measured (MeasuredPlan::marked); null: as
+// predicted.
 [[nodiscard]] DrawList drawGraph(const Analysis& analysis, const VisibleGraph& graph, const LayoutResult& layout,
-                                 const SelectionSets& selection, std::span<const TimelineFused> fused = {});
+                                 const SelectionSets& selection, std::span<const TimelineFused> fused = {},
+                                 const std::vector<std::uint32_t>* marked = nullptr);
 // What a layout must leave room for when drawGraph() draws it.
 [[nodiscard]] LayoutRequest drawnLayoutRequest(const VisibleGraph& graph);
 // Fill role of a module or op box by its class.

@@ -29,7 +29,7 @@ public:
                 box_of_module_[graph.nodes[i].module.value] = static_cast<std::int32_t>(i);
     }
 
-    Facts take(std::span<const TimelineFused> fused) {
+    Facts take(std::span<const TimelineFused> fused, const std::vector<std::uint32_t>* marked) {
         if (analysis_.step >= 0 && static_cast<std::size_t>(analysis_.step) < analysis_.steps.size())
             step_kernel_ns_ = analysis_.steps[static_cast<std::size_t>(analysis_.step)].kernel_ns;
         for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -41,7 +41,7 @@ public:
         }
         for (std::size_t i = 0; i < graph_.clusters.size(); ++i)
             module(graph_.clusters[i].module, graph_.clusters[i].repeat, facts_.clusters[i]);
-        flags();
+        flags(marked);
         facts_.groups = groups(fused);
         unflag();
         emphasis();
@@ -195,8 +195,8 @@ private:
             if (!facts.findings.empty()) facts.fused.reset();
     }
 
-    void flags() {
-        for (const std::uint32_t f : markedFindings(analysis_, selection_)) {
+    void flags(const std::vector<std::uint32_t>* marked) {
+        for (const std::uint32_t f : markedFindings(analysis_, selection_, marked)) {
             const Finding& finding = analysis_.findings[f];
             for (std::size_t i = 0; i < finding.instances.size(); ++i) {
                 bool first = true;
@@ -239,8 +239,8 @@ private:
 } // namespace
 
 Facts graphFacts(const Analysis& analysis, const VisibleGraph& graph, const SelectionSets& selection,
-                 std::span<const TimelineFused> fused) {
-    return Collector(analysis, graph, selection).take(fused);
+                 std::span<const TimelineFused> fused, const std::vector<std::uint32_t>* marked) {
+    return Collector(analysis, graph, selection).take(fused, marked);
 }
 
 std::string measuredText(const BoxFacts& facts, std::uint32_t repeat, bool layers) {

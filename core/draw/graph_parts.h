@@ -32,7 +32,8 @@ struct Facts {
 };
 
 [[nodiscard]] Facts graphFacts(const Analysis& analysis, const VisibleGraph& graph, const SelectionSets& selection,
-                               std::span<const TimelineFused> fused);
+                               std::span<const TimelineFused> fused,
+                               const std::vector<std::uint32_t>* marked); // as of drawGraph()
 // "1.23 ms · 4.5%", of a fold "48.1 ms in 2 layers · 54.9%"; without a trace "137 GFLOP"; "" when nothing is known.
 [[nodiscard]] std::string measuredText(const BoxFacts& facts, std::uint32_t repeat, bool layers);
 [[nodiscard]] ColourRole strokeOf(ColourRole block) noexcept;

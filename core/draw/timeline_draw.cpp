@@ -258,8 +258,8 @@ void drawStepBounds(const Analysis& analysis, const TimelineView& view, DrawList
 } // namespace
 
 DrawList drawTimeline(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
-                      const SelectionSets& selection, std::span<const TimelineFused> fused,
-                      const TimelineAfter* after) {
+                      const SelectionSets& selection, std::span<const TimelineFused> fused, const TimelineAfter* after,
+                      const std::vector<std::uint32_t>* marked) {
     DrawList list;
     list.width = view.width;
     list.height = view.height;
@@ -273,7 +273,7 @@ DrawList drawTimeline(const Analysis& analysis, const TimelineLayout& layout, co
         if (y + row.height < 0 || y > view.height) continue;
         painter.paint(row, y);
     }
-    drawFlags(analysis, layout, view, selection, after, list);
+    drawFlags(analysis, layout, view, selection, after, marked, list);
     if (after == nullptr)
         drawFused(analysis, layout, view, selection, fused, list);
     else

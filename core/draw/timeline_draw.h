@@ -88,11 +88,12 @@ struct TimelineAfter {
 //
 // Slices of the visible rows and range (level of detail bounds the items to width x rows); selected ones emphasised;
 // spans of findings outlined (ColourRole::Flagged). Without `after`, measured ones are drawn as fused over a ghost of
-// what they replace and later work stays where it was; with it, later work has moved up and ghosts are outlines. Does
-// not draw row labels or the ruler.
+// what they replace and later work stays where it was; with it, later work has moved up and ghosts are outlines.
+// marked: as of drawGraph(). Does not draw row labels or the ruler.
 [[nodiscard]] DrawList drawTimeline(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
                                     const SelectionSets& selection, std::span<const TimelineFused> fused = {},
-                                    const TimelineAfter* after = nullptr);
+                                    const TimelineAfter* after = nullptr,
+                                    const std::vector<std::uint32_t>* marked = nullptr);
 [[nodiscard]] DrawList drawRuler(std::int64_t origin, const TimelineView& view,
                                  double height); // nice ticks, labels from origin
 // A time as the ruler writes it, to the pixel: "120.034 ms" where a pixel is some microseconds.
@@ -106,7 +107,8 @@ struct TimelineAfter {
 // For the report: labels, ruler and rows of one step in one picture.
 [[nodiscard]] DrawList drawTimelinePicture(const Analysis& analysis, double width,
                                            std::span<const TimelineFused> fused = {},
-                                           const TimelineAfter* after = nullptr);
+                                           const TimelineAfter* after = nullptr,
+                                           const std::vector<std::uint32_t>* marked = nullptr);
 // "step 89.5 ms → 71.2 ms, measured so far", ", the whole plan measured" or ", the plan and what is selected measured",
 // and what of the measured savings the step does not get, "" if it gets all of them.
 [[nodiscard]] std::string afterText(const TimelineAfter& after);

@@ -114,8 +114,9 @@ private:
 } // namespace
 
 void drawFlags(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
-               const SelectionSets& selection, const TimelineAfter* after, DrawList& list) {
-    const std::vector<std::uint32_t> findings = markedFindings(analysis, selection);
+               const SelectionSets& selection, const TimelineAfter* after, const std::vector<std::uint32_t>* marked,
+               DrawList& list) {
+    const std::vector<std::uint32_t> findings = markedFindings(analysis, selection, marked);
     if (findings.empty() || !analysis.trace) return;
     const bool one_instance = selection.pick.kind == PickKind::Instance;
     const std::uint32_t wanted = one_instance ? selection.pick.id & 0xFFFFU : 0;

@@ -69,9 +69,10 @@ void spansInView(const Analysis& analysis, const TimelineView& view, TrackId tra
 [[nodiscard]] bool hasSeveralDevices(const TraceStore& trace) noexcept; // that did some work
 [[nodiscard]] bool showsWork(const Track& track) noexcept;              // drawn at all
 
-// Marks of worthwhile findings below the kernels they would replace.
+// Marks of worthwhile findings below the kernels they would replace. marked: as of drawTimeline().
 void drawFlags(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
-               const SelectionSets& selection, const TimelineAfter* after, DrawList& list);
+               const SelectionSets& selection, const TimelineAfter* after, const std::vector<std::uint32_t>* marked,
+               DrawList& list);
 void drawFused(const Analysis& analysis, const TimelineLayout& layout, const TimelineView& view,
                const SelectionSets& selection, std::span<const TimelineFused> fused, DrawList& list);
 // Fused kernels at their places, outlines of where the old ones were, the end of the step.

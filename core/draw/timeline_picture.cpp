@@ -39,7 +39,7 @@ std::pair<std::int64_t, std::int64_t> rangeOf(const Analysis& analysis) {
 } // namespace
 
 DrawList drawTimelinePicture(const Analysis& analysis, double width, std::span<const TimelineFused> fused,
-                             const TimelineAfter* after) {
+                             const TimelineAfter* after, const std::vector<std::uint32_t>* marked) {
     DrawList picture;
     picture.width = width;
     if (!analysis.trace || !analysis.index) {
@@ -60,7 +60,7 @@ DrawList drawTimelinePicture(const Analysis& analysis, double width, std::span<c
 
     compose::append(picture, drawRuler(origin, view, kRuler), kLabels, 0);
     const double top = kRuler + 4;
-    compose::append(picture, drawTimeline(analysis, layout, view, {}, fused, after), kLabels, top);
+    compose::append(picture, drawTimeline(analysis, layout, view, {}, fused, after, marked), kLabels, top);
     for (const TimelineRow& row : layout.rows) {
         compose::elidedText(picture, kMargin, top + row.y + std::min(row.line_height, 16.0) / 2 + 4, row.label, 11,
                             ColourRole::TextMuted, kLabels - 2 * kMargin);

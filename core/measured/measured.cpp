@@ -5,6 +5,7 @@
 #include "core/measured/savings.h"
 
 #include "core/base/format.h"
+#include "core/draw/flagged.h"
 #include "core/region/build.h"
 
 #include <algorithm>
@@ -246,6 +247,7 @@ MeasuredPlan applyMeasured(const Analysis& analysis, const MeasuredSet& set) {
         out.plan = makePlan(analysis.findings, analysis.plan.step_ns, savings, verdicts);
         predictStep(analysis, savings, out.plan);
     }
+    out.marked = worthMarking(analysis.findings, verdicts, out.plan);
     out.parts = out.plan.parts.size();
     out.saving_ns = out.plan.saving_ns;
     out.predicted_step_ns = out.plan.predicted_step_ns;

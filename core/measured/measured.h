@@ -121,6 +121,7 @@ struct MeasuredPlan {
     Range saving_ns, predicted_step_ns;
     Plan plan;                                  // that of the analysis where nothing is measured
     std::size_t predicted_instances = 0;        // in the plan and not measured
+    std::vector<std::uint32_t> marked;          // rows of the findings that are worth marking (core/draw/flagged.h)
     std::vector<std::string> left_out, come_in; // ids: measured, and no part of it any more; part of it only now
     [[nodiscard]] bool any() const noexcept { return measured + regions > 0; }
     [[nodiscard]] bool whole() const noexcept { return measured > 0 && predicted_instances == 0; }

@@ -31,9 +31,9 @@ void findingsSection(const Analysis& analysis, const MeasuredView& measured, std
 void measuredSection(const Analysis& analysis, const MeasuredFinding& finding, std::string& out, bool promised = true);
 [[nodiscard]] std::string measuredCell(const MeasuredFinding& finding); // of the findings' table, behind the prediction
 void regionsSection(const Analysis& analysis, const MeasuredView& measured, std::string& out); // "" without any
-// With what was measured drawn as the window draws it.
+// With what was measured drawn as the window draws it. plan: as measured.
 void picturesSection(const Analysis& analysis, const LayoutFunction& layout, const MeasuredSet& set,
-                     ChosenRegions regions, std::string& out);
+                     const MeasuredPlan& plan, ChosenRegions regions, std::string& out);
 void tablesSection(const Analysis& analysis, std::string& out);
 void linkSection(const Analysis& analysis, std::string& out);
 void methodSection(const Analysis& analysis, const MeasuredView& measured, std::string& out);

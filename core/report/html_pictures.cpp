@@ -23,8 +23,8 @@ void figure(std::string& out, std::string_view id, std::string_view title, const
 
 } // namespace
 
-void picturesSection(const Analysis& a, const LayoutFunction& layout, const MeasuredSet& set, ChosenRegions regions,
-                     std::string& out) {
+void picturesSection(const Analysis& a, const LayoutFunction& layout, const MeasuredSet& set, const MeasuredPlan& plan,
+                     ChosenRegions regions, std::string& out) {
     const std::vector<TimelineFused> fused = timelineFused(a, set, {}, regions);
     const std::string measured =
         fused.empty() ? std::string()
@@ -32,7 +32,7 @@ void picturesSection(const Analysis& a, const LayoutFunction& layout, const Meas
     if (a.graph && layout) {
         const VisibleGraph visible = visibleGraph(*a.graph, defaultView(*a.graph));
         const LayoutResult placed = layout(drawnLayoutRequest(visible));
-        figure(out, "graph", "Model graph", drawGraph(a, visible, placed, {}, fused),
+        figure(out, "graph", "Model graph", drawGraph(a, visible, placed, {}, fused, &plan.marked),
                "The model graph with fusable regions marked",
                (a.trace ? "Blocks with the time they took in the step, forward and backward, and its share of all "
                           "kernel time. "
@@ -55,7 +55,8 @@ void picturesSection(const Analysis& a, const LayoutFunction& layout, const Meas
         moved = " Green: fused kernels as measured, over what they replace; later work stands where it was.";
     }
     figure(out, "timeline", after ? "Timeline of the step after fusing" : "Timeline of the step",
-           drawTimelinePicture(a, kWidth, fused, after ? &*after : nullptr), "The timeline of the analysed step",
+           drawTimelinePicture(a, kWidth, fused, after ? &*after : nullptr, &plan.marked),
+           "The timeline of the analysed step",
            "CPU threads above, GPU streams below, coloured by what the work is for. Amber bars stand under the kernels "
            "that a worthwhile fusion would "
            "replace. Hatched: several slices too short to tell apart; on a GPU stream they stand as high as the GPU "

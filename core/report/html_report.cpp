@@ -98,7 +98,7 @@ std::string analysisHtml(const Analysis& analysis, const LayoutFunction& layout,
     out += "<main id=\"main\">\n";
     findingsSection(analysis, view, out);
     regionsSection(analysis, view, out);
-    picturesSection(analysis, layout, measured, regions, out);
+    picturesSection(analysis, layout, measured, view.plan, regions, out);
     tablesSection(analysis, out);
     linkSection(analysis, out);
     methodSection(analysis, view, out);

@@ -5,13 +5,16 @@
 #include "ui/base/paint.h"
 #include "ui/fuse/fuse_actions.h"
 #include "ui/fuse/fuse_words.h"
+#include "ui/graph/graph_canvas.h"
 #include "ui/models/finding_model.h"
 #include "ui/models/roles.h"
 #include "ui/panels/finding_card.h"
+#include "ui/timeline/timeline_canvas.h"
 
 #include <QMenu>
 #include <QSignalSpy>
 
+#include <algorithm>
 #include <cstdlib>
 #include <vector>
 
@@ -143,6 +146,34 @@ private Q_SLOTS:
         const QString spoken = list()->currentIndex().data(Qt::AccessibleTextRole).toString();
         for (const QString& words : {detail(), findings()->copyText(), spoken})
             QVERIFY2(words.contains(QLatin1String("no clear gain")), qPrintable(words));
+    }
+
+    // What was measured to save nothing is no longer outlined as worth fusing, until that is undone.
+    void theOutlinesFollowTheMeasuredVerdict() {
+        session().clear(); // what is selected is always outlined
+        const auto marks = [this](const DrawList& list) {
+            return std::count_if(list.rects.begin(), list.rects.end(), [this](const DrawRect& r) {
+                const auto row = static_cast<std::uint32_t>(row_);
+                return r.fill == ColourRole::Flagged &&
+                       (r.pick == Pick{PickKind::Finding, row} ||
+                        (r.pick.kind == PickKind::Instance && r.pick.id >> 16U == row));
+            });
+        };
+        const auto inGraph = [&] { return marks(window_->findChild<GraphCanvas*>()->list()); };
+        const auto inTimeline = [&] { return marks(window_->findChild<TimelineCanvas*>()->picture()); };
+        const auto graph = inGraph(), timeline = inTimeline();
+        QVERIFY(graph > 0 && timeline > 0);
+        queue().fuse(row_);
+        answerAll(row_, 400, 4000);
+        QVERIFY(applyMeasured(analysis(), analysis().findings[row_], session().measured()).verdict ==
+                Verdict::NotBeneficial);
+        session().clear();
+        QCOMPARE(inGraph(), 0);
+        QCOMPARE(inTimeline(), 0);
+        while (queue().undoStack()->canUndo()) queue().undoStack()->undo();
+        session().clear();
+        QCOMPARE(inGraph(), graph);
+        QCOMPARE(inTimeline(), timeline);
     }
 
     void anUnsteadySpeedupSaysSoAndOverridesNothing() {

@@ -59,7 +59,8 @@ const DrawList& GraphCanvas::list() {
         fused_ = ours ? session_->shownFused() : nullptr;
         const bool some = fused_ && !fused_->empty();
         groups_ = some ? fusedGroups(*analysis, picture_->visible, *fused_) : std::vector<FusedGroup>();
-        list_ = ours ? drawGraph(*analysis, picture_->visible, picture_->layout, session_->selection(), *fused_)
+        list_ = ours ? drawGraph(*analysis, picture_->visible, picture_->layout, session_->selection(), *fused_,
+                                 &session_->measuredPlan().marked)
                      : DrawList{};
         list_dirty_ = false;
     }

@@ -62,7 +62,8 @@ const DrawList& TimelineCanvas::picture() {
     if (list_dirty_) {
         fused_ = state_->hasTrace() ? state_->session()->shownFused() : nullptr;
         list_ = state_->hasTrace() ? drawTimeline(*state_->analysis(), state_->layout(), state_->view(),
-                                                  state_->session()->selection(), *fused_, state_->after())
+                                                  state_->session()->selection(), *fused_, state_->after(),
+                                                  &state_->session()->measuredPlan().marked)
                                    : DrawList{};
         list_dirty_ = false;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measured instances in the graph: labels, outlines, colours.
 #include "core/base/format.h"
+#include "core/draw/flagged.h"
 #include "core/draw/svg.h"
 #include "tests/core/draw/graph_scene.h"
 #include "tests/support/xml_check.h"
@@ -64,6 +65,34 @@ TEST(GraphFused, MeasuredInstancesOfAFoldShareOneLabel) {
     EXPECT_TRUE(badge(before));
     EXPECT_FALSE(badge(list)); // no longer worth fusing
     EXPECT_EQ(testing::xmlProblem(svgText(list, Theme::Dark)), "");
+}
+
+// A finding that was measured and does not pay is drawn neither as fused nor as worth fusing; one that was worth
+// nothing as predicted is outlined once it is.
+TEST(GraphFused, OutlinesAreOfTheMeasuredVerdict) {
+    const Scene s = scene();
+    std::vector<Verdict> verdicts(s.analysis.findings.size(), Verdict::NotBeneficial);
+    Plan plan;
+    for (std::size_t f = 0; f < verdicts.size(); ++f)
+        if (s.analysis.findings[f].pattern == Pattern::SwiGlu) verdicts[f] = Verdict::WorthIt;
+    const std::vector<std::uint32_t> one = worthMarking(s.analysis.findings, verdicts, plan), none;
+    ASSERT_EQ(one.size(), 1u);
+    EXPECT_EQ(boxOf(drawGraph(s.analysis, s.visible, s.layout, {}, {}, &one), s, "mlp")->stroke, ColourRole::Flagged);
+    const DrawList list = drawGraph(s.analysis, s.visible, s.layout, {}, {}, &none);
+    EXPECT_TRUE(std::none_of(list.rects.begin(), list.rects.end(), [](const DrawRect& r) {
+        return r.stroke == ColourRole::Flagged || r.fill == ColourRole::Flagged;
+    }));
+    SelectionSets picked; // what is selected is marked, whatever its verdict
+    picked.findings = {one[0]};
+    EXPECT_EQ(boxOf(drawGraph(s.analysis, s.visible, s.layout, picked, {}, &none), s, "mlp")->stroke,
+              ColourRole::Flagged);
+    // Marginal is marked, too; what shares work with a better one of the plan is not.
+    verdicts[one[0]] = Verdict::Marginal;
+    EXPECT_EQ(worthMarking(s.analysis.findings, verdicts, plan), one);
+    std::vector<Finding> findings = s.analysis.findings;
+    findings[one[0]].conflicts = {"better"};
+    plan.findings = {"better"};
+    EXPECT_EQ(worthMarking(findings, verdicts, plan), none);
 }
 
 TEST(GraphFused, AnEstimateIsNotWhatItTook) {

@@ -218,6 +218,13 @@ TEST(TimelineDraw, NotBeneficialIsNotFlagged) {
     Scene s = wholeStep();
     const DrawList list = drawTimeline(a, s.layout, s.view, {});
     EXPECT_EQ(fills(list, ColourRole::Flagged), 0U);
+    // Once measured it may be.
+    std::vector<std::uint32_t> marked{0};
+    EXPECT_GT(fills(drawTimeline(a, s.layout, s.view, {}, {}, nullptr, &marked), ColourRole::Flagged), 0U);
+    marked.clear();
+    const Analysis worth = testing::syntheticAnalysisValue();
+    EXPECT_GT(fills(drawTimeline(worth, s.layout, s.view, {}), ColourRole::Flagged), 0U);
+    EXPECT_EQ(fills(drawTimeline(worth, s.layout, s.view, {}, {}, nullptr, &marked), ColourRole::Flagged), 0U);
 }
 
 TEST(TimelineDraw, AdjacentKernelsOfAnInstanceAreOneMark) {

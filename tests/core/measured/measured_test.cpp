@@ -162,6 +162,15 @@ TEST(Measured, TheVerdictIsOnWhatWasMeasured) {
     EXPECT_EQ(applyMeasured(a, with(15)).left_out, std::vector<std::string>{"rms_norm"});
     EXPECT_EQ(applyMeasured(a, a.findings[0], with(9)).verdict, Verdict::WorthIt); // 12 each: 4.8% of the step
     EXPECT_NE(planPartOf(applyMeasured(a, with(9)).plan, "rms_norm"), nullptr);
+    // And so are the marks in the pictures.
+    using Rows = std::vector<std::uint32_t>;
+    EXPECT_EQ(applyMeasured(a, MeasuredSet{}).marked, (Rows{0, 1})); // as predicted
+    EXPECT_EQ(applyMeasured(a, with(15)).marked, Rows{1});
+    EXPECT_EQ(applyMeasured(a, with(9)).marked, (Rows{0, 1}));
+    Analysis other = a; // predicted as worth nothing, measured as worth it
+    other.findings[0].verdict = Verdict::NotBeneficial;
+    EXPECT_EQ(applyMeasured(other, MeasuredSet{}).marked, Rows{1});
+    EXPECT_EQ(applyMeasured(other, with(9)).marked, (Rows{0, 1}));
 }
 
 TEST(Measured, AFindingThatLostComesIn) {

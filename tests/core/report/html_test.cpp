@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/draw/draw_list.h"
 #include "core/report/report.h"
+#include "tests/support/measured.h"
 #include "tests/support/synthetic_analysis.h"
 #include "tests/support/xml_check.h"
 
@@ -94,6 +96,17 @@ TEST(Html, MeasuredStandsBesideThePrediction) {
     EXPECT_TRUE(has(cpu, "Ran on the CPU"));
     EXPECT_FALSE(has(cpu, "<p><b>predicted"));
     EXPECT_EQ(bodyProblem(cpu), "");
+}
+
+TEST(Html, OutlinesAreOfTheMeasuredVerdict) {
+    const Analysis a = testing::syntheticAnalysisValue();
+    const auto flagged = [&](const MeasuredSet& set) {
+        const std::string page = analysisHtml(a, layeredLayout, set);
+        const std::size_t begin = page.find("<h2 id=\"graph\""), end = page.find("<h2 id=\"roofline\"");
+        const std::string fill = "class=\"f" + std::to_string(static_cast<int>(ColourRole::Flagged)) + "\"";
+        return count(page.substr(begin, end - begin), fill);
+    };
+    EXPECT_LT(flagged(testing::measuredAs(a, 0, 2)), flagged({})); // twice as slow: no longer worth fusing
 }
 
 TEST(Html, AnUnsteadySpeedupSaysSoBesideTheFigure) {
