@@ -97,18 +97,25 @@ bool everyLaneArrives() {
     return every;
 }
 
-template <class T> FsStatus launchProducts(const Call& call, const backward::Scratch& scratch, cudaStream_t stream) {
+struct Products {
+    backward::Arguments arguments{};
+    int blocks = 0; // 0: there are no keys
+};
+
+/// All that can fail, before anything is launched.
+template <class T> FsStatus planProducts(const Call& call, const backward::Scratch& scratch, Products& products) {
+    if (call.problem.keyTokens == 0) return FS_OK;
     static Occupancy occupancy;
     const HeadProblem& p = call.problem;
     DeviceFacts device;
     if (FsStatus s = currentDevice(device); s != FS_OK) return s;
     const auto* kernel = reinterpret_cast<const void*>(attentionBackwardHopper<T>);
     int blocksPerSm = 0;
-    constexpr int sharedBytes = backward::Shared::bytes;
-    if (FsStatus s = occupancy.blocksPerSm(kernel, backward::threads, sharedBytes, blocksPerSm); s != FS_OK) return s;
+    FsStatus s = occupancy.blocksPerSm(kernel, backward::threads, backward::Shared::bytes, blocksPerSm);
+    if (s != FS_OK) return s;
 
-    backward::Arguments a{};
-    FsStatus s = describeTensor(a.q, call.q, p, backward::queriesOfTile);
+    backward::Arguments& a = products.arguments;
+    s = describeTensor(a.q, call.q, p, backward::queriesOfTile);
     if (s == FS_OK) s = describeTensor(a.dout, call.dout, p, backward::queriesOfTile);
     if (s == FS_OK) s = describeTensor(a.k, call.k, p, hopper::keysOfTile);
     if (s == FS_OK) s = describeTensor(a.v, call.v, p, hopper::keysOfTile);
@@ -131,12 +138,12 @@ template <class T> FsStatus launchProducts(const Call& call, const backward::Scr
     const int heads = int(p.batch * p.keyHeads);
     a.tilesOfHead = int((p.keyTokens + hopper::keysOfTile - 1) / hopper::keysOfTile);
     a.keyTiles = heads * a.tilesOfHead;
-    const int blocks = persistentGrid(device, blocksPerSm, a.keyTiles);
+    const int blocks = products.blocks = persistentGrid(device, blocksPerSm, a.keyTiles);
+    if (blocks == 0) return fail(FS_UNSUPPORTED, "attention: the Hopper kernel's blocks do not fit this device");
     const int sections = std::max(1, (a.keyTiles + blocks) / (2 * blocks)); // of about two tiles for each block
     a.sectionHeads = (heads + sections - 1) / sections;
     a.headsInside = a.headsOfKey > 4; // measured with an H200: 15% faster with 8 heads of q, 4% slower with 4
-    return launchAfterShared(attentionBackwardHopper<T>, unsigned(blocks), backward::threads, sharedBytes, stream,
-                             "attention's backward on Hopper", a);
+    return FS_OK;
 }
 
 template <class T> FsStatus launch(const Call& call, const float* lse, void* workspace, cudaStream_t stream) {
@@ -160,11 +167,17 @@ template <class T> FsStatus launch(const Call& call, const float* lse, void* wor
     rows.scale = call.problem.scale;
     rows.headsInside = call.dout.stride[2] < call.dout.stride[1];
 
+    Products products;
+    if (FsStatus s = planProducts<T>(call, rows.scratch, products); s != FS_OK) return s;
     constexpr int rowsOfBlock = 256 / backward::lanesOfRow;
     backward::prepareRows<T><<<unsigned((rows.rows + rowsOfBlock - 1) / rowsOfBlock), 256, 0, stream>>>(rows);
     if (FsStatus s = checkLaunch("attention's backward, rows"); s != FS_OK) return s;
-    if (call.problem.keyTokens > 0)
-        if (FsStatus s = launchProducts<T>(call, rows.scratch, stream); s != FS_OK) return s;
+    if (products.blocks > 0)
+        if (FsStatus s = launchAfterShared(attentionBackwardHopper<T>, unsigned(products.blocks), backward::threads,
+                                           backward::Shared::bytes, stream, "attention's backward on Hopper",
+                                           products.arguments);
+            s != FS_OK)
+            return s;
     const int64_t tiles = rows.rows / backward::queriesOfTile;
     return launchAfter(backward::finishQueries<T>, unsigned(tiles), 2 * warpgroup, stream, "attention's backward, dq",
                        rows);

@@ -41,7 +41,7 @@ typedef struct FsAttentionBackward {
     FsDtype dtype;
 } FsAttentionBackward;
 
-// Bytes of workspace: 4.06 times those of q in bf16, with q_tokens rounded up to a multiple of 64 and without gaps.
+// Bytes of workspace: 520 for each head of each token, q_tokens rounded up to a multiple of 64, and at most 768 more.
 FUSESCOPE_API FsStatus fusescope_attention_hopper_backward_atomic_workspace(const FsAttentionBackward* call,
                                                                             size_t* bytes);
 

@@ -8,6 +8,7 @@
 #include "kernels/attention/attention_torch.h"
 #include "kernels/common/torch_support.h"
 
+#include <ATen/Context.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
@@ -49,6 +50,15 @@ Tensor forCopies(const Tensor& t) {
     return fits ? t : t.clone(at::MemoryFormat::Contiguous);
 }
 
+/// What attention() has checked, and other callers have not.
+void checkHeads(const Tensor& q, const Tensor& k, const Tensor& v) {
+    const auto fits = [&](const Tensor& t) {
+        return t.dim() == 4 && t.device() == q.device() && t.scalar_type() == q.scalar_type() &&
+               t.size(0) == q.size(0) && t.size(3) == q.size(3) && t.sizes() == k.sizes();
+    };
+    TORCH_CHECK(q.dim() == 4 && fits(k) && fits(v), "attention_hopper: q, k and v do not fit each other");
+}
+
 /// What the calls of both passes have in common.
 template <class Call>
 void describe(Call& call, const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double scale) {
@@ -71,6 +81,7 @@ void describe(Call& call, const Tensor& q, const Tensor& k, const Tensor& v, boo
 
 Pair forwardCuda(const Tensor& givenQ, const Tensor& givenK, const Tensor& givenV, bool causal, double scale,
                  c10::string_view backward) {
+    checkHeads(givenQ, givenK, givenV);
     const c10::cuda::CUDAGuard guard(givenQ.device());
     const Tensor q = forCopies(givenQ), k = forCopies(givenK), v = forCopies(givenV);
     Pair outputs = forwardMeta(q, k, v, causal, scale, backward);
@@ -86,14 +97,18 @@ Pair forwardCuda(const Tensor& givenQ, const Tensor& givenK, const Tensor& given
 
 Triple backwardCuda(const Tensor& givenDout, const Tensor& givenQ, const Tensor& givenK, const Tensor& givenV,
                     const Tensor& givenOut, const Tensor& givenLse, bool causal, double scale) {
+    at::globalContext().alertNotDeterministic("attention_hopper_backward_atomic");
+    checkHeads(givenQ, givenK, givenV);
+    const auto fits = [&](const Tensor& t, at::IntArrayRef sizes, at::ScalarType type) {
+        return t.device() == givenQ.device() && t.sizes() == sizes && t.scalar_type() == type;
+    };
+    const at::IntArrayRef sizes = givenQ.sizes();
+    TORCH_CHECK(fits(givenDout, sizes, givenQ.scalar_type()) && fits(givenOut, sizes, givenQ.scalar_type()) &&
+                    fits(givenLse, sizes.slice(0, 3), at::kFloat),
+                "attention_hopper: out, lse and dout do not fit q");
     const c10::cuda::CUDAGuard guard(givenQ.device());
     const Tensor q = forCopies(givenQ), k = forCopies(givenK), v = forCopies(givenV), out = forCopies(givenOut),
                  dout = forCopies(givenDout), lse = givenLse.contiguous();
-    TORCH_CHECK(lse.scalar_type() == at::kFloat && lse.sizes() == q.sizes().slice(0, 3) && out.sizes() == q.sizes() &&
-                    dout.sizes() == q.sizes() && out.scalar_type() == q.scalar_type() &&
-                    dout.scalar_type() == q.scalar_type() && k.sizes() == v.sizes() && k.size(0) == q.size(0) &&
-                    k.size(3) == q.size(3) && k.scalar_type() == q.scalar_type() && v.scalar_type() == q.scalar_type(),
-                "attention_hopper_backward_atomic: q, k, v, out, lse and dout do not fit each other");
     Triple gradients = backwardMeta(dout, q, k, v, out, lse, causal, scale);
     auto& [dq, dk, dv] = gradients;
     FsAttentionBackward call{};

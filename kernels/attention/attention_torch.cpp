@@ -166,8 +166,10 @@ AttentionProblem problemOf(const Inputs& in, int capability, long cudnn) {
     const at::Context& context = at::globalContext();
     problem.deterministic = context.deterministicAlgorithms() && !context.deterministicAlgorithmsWarnOnly();
     if (mayTakeOwnBackward(problem)) {
+        // Not asked of lengths that are still open: each question binds a graph, and our own is right for all.
         const SymInt heads = in.k.sym_size(0) * in.k.sym_size(1);
-        problem.ownBackwardFills = ownBackwardFills(heads, queries, keys, in.causal);
+        const bool open = heads.is_symbolic() || queries.is_symbolic() || keys.is_symbolic();
+        problem.ownBackwardFills = open || ownBackwardFills(heads, queries, keys, in.causal);
     }
     return problem;
 }

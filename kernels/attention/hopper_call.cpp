@@ -5,6 +5,7 @@
 #include "kernels/common/error.h"
 #include "kernels/common/heads_checks.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cuda_runtime_api.h>
 
@@ -74,9 +75,9 @@ FsStatus checkHopperCall(const HeadProblem& p, const HeadTensor* tensors, int co
             !aligned16(headsOf(tensors[i], p), shapeOf(tensors[i], p), 2))
             return fail(FS_UNSUPPORTED, "attention: the Hopper kernel needs heads that start at multiples of 16 bytes");
     constexpr int64_t most = 1 << 30;
-    if (p.queryTokens > most || p.keyTokens > most || p.batch * p.queryHeads > most ||
-        (p.queryTokens + 63) / 64 * p.batch * p.queryHeads > most ||
-        (p.keyTokens + 63) / 64 * p.batch * p.queryHeads > most)
+    if (p.queryTokens > most || p.keyTokens > most || p.queryHeads > most ||
+        p.batch > most / std::max<int64_t>(p.queryHeads, 1) ||
+        (std::max(p.queryTokens, p.keyTokens) + 63) / 64 * p.batch * p.queryHeads > most)
         return fail(FS_UNSUPPORTED, "attention: more tiles of queries than the Hopper kernel counts");
     return FS_OK;
 }

@@ -7,7 +7,8 @@
 //  - launches on the stream it is given and does not wait for it,
 //  - allocates nothing: what it needs beside its inputs and outputs is the workspace, whose size a function beside it
 //    tells (a workspace is 256-byte aligned and may be reused once the stream has passed the call),
-//  - gives bit-identical results when repeated on the same device.
+//  - gives bit-identical results when repeated on the same device, but for what is named *_atomic: its header says
+//    which of them differ in their last bits.
 #pragma once
 
 #include <stddef.h>

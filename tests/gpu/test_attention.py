@@ -537,6 +537,21 @@ def test_lengths_stay_open():
     assert guards(1, True) == 0 and guards(1, False, grad=False) == 0
     assert guards(1, False) == 1 and guards(2, False) == 1  # 64 modulo 128 keys, or not
 
+    def guards_of_the_choice(dim, causal):
+        shapes = ShapeEnv()
+        mode = FakeTensorMode(shape_env=shapes)
+        batch, length = mode.from_tensor(torch.empty(3, 37), symbolic_context=StatelessSymbolicContext(
+            dynamic_sizes=[DimDynamic.DYNAMIC] * 2)).shape
+        with mode, enable_python_dispatcher():
+            q = torch.empty(batch, 4, length, dim, dtype=torch.bfloat16, device="cuda", requires_grad=True)
+            k = torch.empty(batch, 2, length, dim, dtype=torch.bfloat16, device="cuda")
+            text = ops.attention_choice(q, k, k, None, causal, 90, 91900)
+        return len(shapes.guards), text
+
+    for dim in (64, 128):
+        assert guards_of_the_choice(dim, True)[0] == 0 and guards_of_the_choice(dim, False)[0] == 1
+    assert guards_of_the_choice(128, True)[1].endswith("backward: own")
+
 
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("backward", ["own", "cudnn", "flash"])

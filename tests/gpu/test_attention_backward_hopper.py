@@ -152,7 +152,7 @@ def test_nothing_to_do_and_what_is_refused(library):
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_what_is_not_finite_stays_so(value):
-    """In the gradient of the output: it reaches what depends on it, and nothing else."""
+    """In the gradient of the output: it reaches what depends on it, and no other row of dq and no other head."""
     q, k, v = inputs((2, 4, 2, 200, 200, 128), torch.bfloat16, "cuda")
     dout = torch.randn_like(q)
     dout[1, 2, 70] = value
@@ -195,8 +195,38 @@ def test_layouts_of_what_autograd_brings():
         want = ops.attention_hopper_backward_atomic(*dense, lse, True, 0.1)
         assert torch.equal(have[1], want[1]) and torch.equal(have[2], want[2])
         assert relative_error(have[0], want[0]) < 1e-3
-    with pytest.raises(RuntimeError, match="do not fit each other"):
-        ops.attention_hopper_backward_atomic(q, q, k, v, out, lse[:1], True, 0.1)
+    for bad in ((q, q, k, v, out, lse[:1]), (q, q, k, v, out, lse.cpu()), (q[:1], q, k, v, out, lse),
+                (q, q, k, v[:, :1], out, lse), (q, q, k.cpu(), v, out, lse)):
+        with pytest.raises(RuntimeError, match="fit"):
+            ops.attention_hopper_backward_atomic(*bad, True, 0.1)
+
+
+def test_says_that_it_is_not_deterministic():
+    q, k, v = inputs((1, 2, 2, 64, 64, 128), torch.bfloat16, "cuda")
+    out, lse = ops.attention_hopper(q, k, v, True, 0.1, "own")
+    torch.use_deterministic_algorithms(True)
+    try:
+        with pytest.raises(RuntimeError, match="does not have a deterministic implementation"):
+            ops.attention_hopper_backward_atomic(q, q, k, v, out, lse, True, 0.1)
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+def test_compiled():
+    """Inductor, with both passes of ours in the graph: as without compiling."""
+    def function(q, k, v):
+        return ops.attention(q * 2, k, v).transpose(1, 2).flatten(2) * 0.5
+
+    values = inputs((16, 8, 8, 256, 256, 128), torch.bfloat16, "cuda")  # 256 tiles of keys, of 264 in two rounds
+    assert ops.attention_choice(*(t.requires_grad_() for t in values)).endswith("backward: own")
+    results = []
+    for f in (function, torch.compile(function, fullgraph=True)):
+        leaves = [t.detach().requires_grad_() for t in values]
+        out = f(*leaves)
+        results.append([out.detach(), *torch.autograd.grad(out.square().sum(), leaves)])
+    for a, b in zip(*results):
+        assert relative_error(b, a) < 2 * RELATIVE[a.dtype]
+    torch._dynamo.reset()
 
 
 @pytest.mark.profiler
