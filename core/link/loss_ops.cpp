@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/link/loss_ops.h"
 
+#include "core/link/fusescope_ops.h"
 #include "core/link/op_names.h"
 
 namespace fusescope {
@@ -16,10 +17,15 @@ std::vector<bool> lossOps(const TraceStore& trace, const CpuContexts& contexts) 
         if (context.node.valid() || context.phase != Phase::Unknown || context.top_op != op) continue;
         const std::size_t track = trace.slices.track[i].index();
         if (track >= since.size()) continue;
-        const std::string_view name = shortOpName(trace.nameOf(SliceId(i)));
-        if (name == "linear" || name == "matmul" || name == "mm" || name == "addmm" || name == "bmm") {
+        const std::string_view full = trace.nameOf(SliceId(i)), name = shortOpName(full);
+        if (isOwnLoss(full)) {
+            loss[op.index()] = true; // its projection is inside: what ran before is the model's
             since[track].clear();
-        } else if (phaseOfOp(trace.nameOf(SliceId(i))) == Phase::Loss) {
+        } else if (isOwnProjection(full)) {
+            since[track].clear();
+        } else if (name == "linear" || name == "matmul" || name == "mm" || name == "addmm" || name == "bmm") {
+            since[track].clear();
+        } else if (phaseOfOp(full) == Phase::Loss) {
             for (const CpuOpId before : since[track]) loss[before.index()] = true;
             loss[op.index()] = true;
             since[track].clear();

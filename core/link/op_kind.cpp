@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/link/op_kind.h"
 
+#include "core/link/fusescope_ops.h"
 #include "core/link/op_names.h"
 
 namespace fusescope {
@@ -52,6 +53,7 @@ bool isAttentionName(std::string_view text) noexcept {
 OpKind kindOfKernelName(std::string_view kernel) noexcept {
     if (kernel.empty()) return OpKind::Other;
     if (has(kernel, "nccl")) return OpKind::Communication;
+    if (const std::optional<OpKind> own = kindOfOwnKernel(kernel)) return *own;
     if (isAttentionName(kernel)) return OpKind::Attention;
     if (has(kernel, "nll_loss") || has(kernel, "cross_entropy")) return OpKind::Loss;
     if (has(kernel, "multi_tensor_apply") || has(kernel, "adam")) return OpKind::Optimizer;
@@ -92,6 +94,7 @@ OpKind kindOf(std::string_view op, std::string_view module_type, Direction direc
     if (op.empty()) return kindOfKernelName(kernel_name);
 
     if (op.rfind("triton_", 0) == 0) return kindOfTriton(op);
+    if (const std::optional<OpKind> own = kindOfOwnOp(op)) return *own;
     const std::string_view name = shortOpName(op);
     if (isAttentionName(name)) return OpKind::Attention;
     if (has(name, "_fused_adam") || has(name, "_fused_sgd") || has(name, "_foreach_")) return OpKind::Optimizer;

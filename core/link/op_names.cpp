@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/link/op_names.h"
 
+#include "core/link/fusescope_ops.h"
+
 #include <cctype>
 #include <utility>
 
@@ -101,6 +103,7 @@ Phase phaseOfOp(std::string_view op) noexcept {
     if (has(name, "cross_entropy") || has(name, "nll_loss") || startsWith(name, "log_softmax") ||
         startsWith(name, "_log_softmax"))
         return Phase::Loss;
+    if (kindOfOwnOp(op) == OpKind::Optimizer) return Phase::Optimizer;
     if (startsWith(name, "_fused_adam") || startsWith(name, "_fused_sgd") || startsWith(name, "_fused_adagrad"))
         return Phase::Optimizer;
     if (startsWith(name, "_foreach_norm") || startsWith(name, "linalg_vector_norm")) return Phase::GradClip;
@@ -109,6 +112,10 @@ Phase phaseOfOp(std::string_view op) noexcept {
 
 Phase phaseOfKernel(std::string_view kernel) noexcept {
     if (has(kernel, "ncclDev") || has(kernel, "ncclKernel")) return Phase::Communication;
+    if (const std::optional<OpKind> own = kindOfOwnKernel(kernel)) {
+        if (own == OpKind::Optimizer) return Phase::Optimizer;
+        return own == OpKind::Loss ? Phase::Loss : Phase::Unknown;
+    }
     if (has(kernel, "FusedAdam") || has(kernel, "FusedSgd") || has(kernel, "FusedAdagrad")) return Phase::Optimizer;
     if (has(kernel, "nll_loss") || has(kernel, "LogSoftMax") || has(kernel, "cross_entropy")) return Phase::Loss;
     return Phase::Unknown;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/link/work.h"
 
+#include "core/link/fusescope_ops.h"
 #include "core/link/op_names.h"
 
 namespace fusescope {
@@ -19,7 +20,7 @@ const CpuContext& contextOf(const WorkTables& t, CpuOpId op) {
 bool isAttentionProduct(std::string_view op) {
     const std::string_view name = shortOpName(op);
     return name == "matmul" || name == "bmm" || name == "baddbmm" || has(name, "scaled_dot_product") ||
-           has(name, "flash_attn");
+           has(name, "flash_attn") || isOwnAttention(op);
 }
 
 ModuleId moduleOfFrame(const WorkTables& t, SliceId frame) {
@@ -99,14 +100,15 @@ OpKind kindOfWork(const WorkTables& t, const CpuContext* context, std::string_vi
     const std::string_view type =
         work.module.valid() ? std::string_view(t.modules.at(work.module).type) : std::string_view{};
     OpKind kind = kindOf(opName(t.trace, work.op), type, work.direction, kernel);
-    if (!mayBeRope(kind)) return kind;
+    if (!mayBeRope(kind) || kindOfOwnOp(opName(t.trace, work.op))) return kind;
 
     // Backward work is of the kind of the forward operator that it differentiates.
     const CpuOpId maker = work.direction == Direction::Backward ? work.forward_op : work.op;
     const CpuContext* made = maker.valid() ? &contextOf(t, maker) : context;
     const std::string_view made_by = shortOpName(opName(t.trace, maker));
-    const std::string_view top = shortOpName(opName(t.trace, made != nullptr ? made->top_op : CpuOpId{}));
-    if (top == "softmax" || has(top, "scaled_dot_product")) return OpKind::Attention;
+    const std::string_view top_name = opName(t.trace, made != nullptr ? made->top_op : CpuOpId{});
+    const std::string_view top = shortOpName(top_name);
+    if (top == "softmax" || has(top, "scaled_dot_product") || isOwnAttention(top_name)) return OpKind::Attention;
     if (top == "to" && has(type, "Attention")) return OpKind::Attention; // the probabilities, to and from float32
     if (made != nullptr && made->rope) return OpKind::Rope;
     const bool moves = made_by == "clone" || made_by == "copy_" || made_by == "reshape" ||
