@@ -44,40 +44,49 @@ constexpr Layout kLayouts[] = {
 
 } // namespace
 
+bool attentionCallCost(const AttentionCall& call, OpCost& cost) {
+    const TensorMeta *q = call.q, *k = call.k, *v = call.v;
+    if (q == nullptr || k == nullptr || v == nullptr || q->sizes.size() != 4 || k->sizes.size() != 4 ||
+        v->sizes.size() != 4)
+        return false;
+
+    const std::size_t heads = call.heads_second ? 1 : 2, rows = call.heads_second ? 2 : 1;
+    const auto dim = [](const TensorMeta* t, std::size_t d) { return static_cast<double>(t->sizes[d]); };
+    const double pairs = dim(q, 0) * dim(q, heads) * dim(q, rows) * dim(k, rows);
+    const double half = call.causal ? 0.5 : 1.0;
+    const double d = dim(q, 3), dv = dim(v, 3);
+    const double out_elements = elementsOf(*q) / d * dv;
+    const double lse = dim(q, 0) * dim(q, heads) * dim(q, rows) * 4;
+    const double inputs = denseBytes(*q) + denseBytes(*k) + denseBytes(*v);
+    const double mask_bytes = call.mask != nullptr ? call.mask->bytes() : 0; // once: broadcast over heads
+    if (!call.backward) {
+        const double flops = 2 * pairs * (d + dv) * half;
+        fill(cost, flops, inputs + mask_bytes, out_elements * sizeOf(q->dtype) + lse, q->dtype,
+             call.causal ? "4*B*H*Sq*Sk*D / 2 (causal)" : "4*B*H*Sq*Sk*D");
+    } else {
+        const double flops = 2 * pairs * (3 * d + 2 * dv) * half;
+        fill(cost, flops, inputs + mask_bytes + 2 * out_elements * sizeOf(q->dtype) + lse, inputs, q->dtype,
+             call.causal ? "10*B*H*Sq*Sk*D / 2 (causal, scores recomputed)" : "10*B*H*Sq*Sk*D (scores recomputed)");
+    }
+    cost.tensor_flops = sizeOf(q->dtype) <= 2 ? cost.flops : 0;
+    return true;
+}
+
 bool attentionCost(const OpCall& call, OpCost& cost) {
     const Layout* layout = nullptr;
     for (const Layout& l : kLayouts)
         if (l.name == call.name) layout = &l;
     if (layout == nullptr) return false;
     const std::size_t first = layout->backward ? 1 : 0;
-    const TensorMeta *q = call.tensor(first), *k = call.tensor(first + 1), *v = call.tensor(first + 2);
-    if (q == nullptr || k == nullptr || v == nullptr || q->sizes.size() != 4 || k->sizes.size() != 4 ||
-        v->sizes.size() != 4)
-        return false;
-
-    const std::size_t heads = layout->heads_second ? 1 : 2, rows = layout->heads_second ? 2 : 1;
-    const auto dim = [](const TensorMeta* t, std::size_t d) { return static_cast<double>(t->sizes[d]); };
-    const double pairs = dim(q, 0) * dim(q, heads) * dim(q, rows) * dim(k, rows);
-    const bool causal = isCausal(call, *layout);
-    const double half = causal ? 0.5 : 1.0;
-    const double d = dim(q, 3), dv = dim(v, 3);
-    const double out_elements = elementsOf(*q) / d * dv;
-    const double lse = dim(q, 0) * dim(q, heads) * dim(q, rows) * 4;
-    const double inputs = denseBytes(*q) + denseBytes(*k) + denseBytes(*v);
-    const TensorMeta* mask =
-        layout->mask != 0 ? call.tensor(layout->mask, layout->backward ? "attn_bias" : "attn_mask") : nullptr;
-    const double mask_bytes = mask != nullptr ? mask->bytes() : 0; // once: broadcast over heads
-    if (!layout->backward) {
-        const double flops = 2 * pairs * (d + dv) * half;
-        fill(cost, flops, inputs + mask_bytes, out_elements * sizeOf(q->dtype) + lse, q->dtype,
-             causal ? "4*B*H*Sq*Sk*D / 2 (causal)" : "4*B*H*Sq*Sk*D");
-    } else {
-        const double flops = 2 * pairs * (3 * d + 2 * dv) * half;
-        fill(cost, flops, inputs + mask_bytes + 2 * out_elements * sizeOf(q->dtype) + lse, inputs, q->dtype,
-             causal ? "10*B*H*Sq*Sk*D / 2 (causal, scores recomputed)" : "10*B*H*Sq*Sk*D (scores recomputed)");
-    }
-    cost.tensor_flops = sizeOf(q->dtype) <= 2 ? cost.flops : 0;
-    return true;
+    AttentionCall attention;
+    attention.q = call.tensor(first);
+    attention.k = call.tensor(first + 1);
+    attention.v = call.tensor(first + 2);
+    if (layout->mask != 0) attention.mask = call.tensor(layout->mask, layout->backward ? "attn_bias" : "attn_mask");
+    attention.causal = isCausal(call, *layout);
+    attention.backward = layout->backward;
+    attention.heads_second = layout->heads_second;
+    return attentionCallCost(attention, cost);
 }
 
 } // namespace fusescope

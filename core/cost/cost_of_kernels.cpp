@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // One leaf operator may launch several kernels. A matrix product's cost goes to the kernel that multiplies (its
 // helpers, like the reduction after split-K, move data that is not compulsory: they get nothing). Multi-tensor kernels
-// share by their blocks, which each do the same work; any other operator's cost is shared out by time.
+// share by their blocks, which each do the same work; any other operator's cost is shared out by time. What tensor
+// cores do of an operator of FuseScope's own is shared among those of its kernels that multiply.
 #include "core/cost/cost.h"
 
+#include "core/cost/fusescope_kernels.h"
 #include "core/cost/multi_tensor.h"
 #include "core/trace/op_args.h"
 
@@ -28,23 +30,24 @@ bool isTf32Kernel(std::string_view kernel) {
            has(kernel, "xmma_gemm_f32f32_tf32");
 }
 
-using Signature = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, DType>;
+using Signature = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, ListTypes>;
 
 class Costs { // layers and steps repeat the same calls: each is worked out once
 public:
     explicit Costs(const TraceStore& trace) : trace_(trace) {}
     // list_type: of the tensors inside lists.
-    const OpCost& of(CpuOpId op, DType list_type) {
+    const OpCost& of(CpuOpId op, const ListTypes& list_types) {
         const CpuOpTable& ops = trace_.cpu_ops;
         const std::size_t i = op.index();
         const StringId name = trace_.slices.name[ops.slice[i].index()];
         const auto [at, fresh] = known_.try_emplace(Signature{name.value, ops.dims[i].value, ops.types[i].value,
-                                                              ops.strides[i].value, ops.concrete[i].value, list_type});
+                                                              ops.strides[i].value, ops.concrete[i].value, list_types});
         if (!fresh) return at->second;
         std::vector<OpArg> args = parseOpArgs(trace_, op);
+        if (isOwnOp(trace_.strings.view(name))) setOwnListTypes(trace_.strings.view(name), list_types, args);
         for (OpArg& arg : args)
             for (TensorMeta& tensor : arg.list)
-                if (tensor.dtype == DType::Unknown) tensor.dtype = list_type;
+                if (tensor.dtype == DType::Unknown) tensor.dtype = list_types.type;
         at->second = costOfOp(trace_.strings.view(name), args);
         return at->second;
     }
@@ -61,6 +64,21 @@ OpCost share(const OpCost& whole, double part) {
     cost.bytes_read *= part;
     cost.bytes_written *= part;
     return cost;
+}
+
+// Kernels [begin, end) are those of one operator: the products to those that multiply, the rest to the others if there
+// are both.
+template <class Name, class Time, class Cost>
+void shareProducts(const OpCost& whole, const Name& name, const Time& time, const Cost& cost, std::size_t begin,
+                   std::size_t end) {
+    double of_products = 0, of_others = 0;
+    for (std::size_t i = begin; i < end; ++i) (isOwnProduct(name(i)) ? of_products : of_others) += time(i);
+    if (of_products <= 0 || of_others <= 0) return;
+    for (std::size_t i = begin; i < end; ++i) {
+        const bool product = isOwnProduct(name(i));
+        cost(i).tensor_flops = product ? whole.tensor_flops * time(i) / of_products : 0;
+        cost(i).flops = product ? cost(i).tensor_flops : (whole.flops - whole.tensor_flops) * time(i) / of_others;
+    }
 }
 
 } // namespace
@@ -81,7 +99,14 @@ std::vector<OpCost> costOfKernels(const TraceStore& trace, const Link& link) {
     for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
         while (end < rows.size() && rows[end].op == rows[begin].op) ++end;
         const CpuOpId op(rows[begin].op);
-        OpCost whole = known.of(op, listTypeOf(trace.nameOf(sliceOf(rows[begin]))));
+        const std::string_view kernel_name = trace.nameOf(sliceOf(rows[begin]));
+        const bool own = isOwnOp(trace.nameOf(trace.cpu_ops.slice[op.index()]));
+        ListTypes list_types;
+        if (own)
+            list_types = ownListTypes(trace, op, kernel_name);
+        else
+            list_types.type = listTypeOf(kernel_name);
+        OpCost whole = known.of(op, list_types);
         if (isMatmul(trace.nameOf(trace.cpu_ops.slice[op.index()])) && whole.flops_known) {
             std::size_t main = begin;
             for (std::size_t i = begin + 1; i < end; ++i) {
@@ -110,6 +135,11 @@ std::vector<OpCost> costOfKernels(const TraceStore& trace, const Link& link) {
             const double part = total > 0 ? weightOf(rows[i]) / total : 1.0 / static_cast<double>(end - begin);
             costs[rows[i].kernel] = share(whole, part);
         }
+        if (own && whole.tensor_flops > 0)
+            shareProducts(
+                whole, [&](std::size_t i) { return trace.nameOf(sliceOf(rows[i])); },
+                [&](std::size_t i) { return timeOf(rows[i]); },
+                [&](std::size_t i) -> OpCost& { return costs[rows[i].kernel]; }, begin, end);
     }
     return costs;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/cost/fusescope_kernels.h"
 #include "core/cost/op_call.h"
 
 #include "core/graph/visible_graph.h"
@@ -27,6 +28,14 @@ bool allDescribed(const OpCall& call) {
     return true;
 }
 
+OpCall callOf(std::string_view op) {
+    OpCall call;
+    const std::size_t at = op.rfind("::");
+    call.name = at == std::string_view::npos ? op : op.substr(at + 2);
+    call.own = isOwnOp(op);
+    return call;
+}
+
 } // namespace
 
 OpCost costOfCall(const OpCall& call) {
@@ -36,17 +45,16 @@ OpCost costOfCall(const OpCall& call) {
         cost.formula = "sizes or types not recorded";
         return cost;
     }
+    if (call.own && fusescopeCost(call, cost)) return cost;
     for (const CostFamily family : kFamilies)
-        if (family(call, cost)) return cost;
+        if (!call.own && family(call, cost)) return cost;
     cost = {};
     cost.formula = "no formula for this operator";
     return cost;
 }
 
 OpCost costOfOp(std::string_view op, std::span<const OpArg> inputs, std::span<const TensorMeta> outputs) {
-    OpCall call;
-    const std::size_t at = op.rfind("::");
-    call.name = at == std::string_view::npos ? op : op.substr(at + 2);
+    OpCall call = callOf(op);
     call.in = inputs;
     call.out = outputs;
     return costOfCall(call);
@@ -54,9 +62,7 @@ OpCost costOfOp(std::string_view op, std::span<const OpArg> inputs, std::span<co
 
 OpCost costOfNode(const OpGraph& graph, NodeId node) {
     const std::string_view op = graph.op(node);
-    OpCall call;
-    const std::size_t at = op.rfind("::");
-    call.name = at == std::string_view::npos ? op : op.substr(at + 2);
+    OpCall call = callOf(op);
     // These may copy, by the layout of their input; all other plumbing never does.
     if (isPlumbing(op) && call.name != "reshape" && call.name != "flatten" && call.name != "reshape_as") {
         OpCost nothing;

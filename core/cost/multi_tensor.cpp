@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/cost/multi_tensor.h"
 
+#include "core/cost/fusescope_kernels.h"
+
 #include <charconv>
 #include <vector>
 
@@ -56,10 +58,13 @@ DType listTypeOf(std::string_view kernel) noexcept {
     return functorOf(kernel).type;
 }
 
-bool isMultiTensor(std::string_view kernel) noexcept { return has(kernel, "multi_tensor_apply_kernel"); }
+bool isMultiTensor(std::string_view kernel) noexcept {
+    return has(kernel, "multi_tensor_apply_kernel") || isOwnOptimizer(kernel);
+}
 
 bool multiTensorCost(std::string_view kernel, std::uint32_t blocks, OpCost& cost) {
     if (!isMultiTensor(kernel) || blocks == 0) return false;
+    if (isOwnOptimizer(kernel)) return ownOptimizerCost(kernel, blocks, cost);
     const Functor functor = functorOf(kernel);
     const double size = sizeOf(functor.type), elements = kChunk * blocks;
     if (size <= 0 || functor.numbers.empty()) return false;

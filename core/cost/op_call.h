@@ -13,6 +13,7 @@ namespace fusescope {
 
 struct OpCall {
     std::string_view name;                   // without namespace: "mm"
+    bool own = false;                        // of FuseScope's own library: "fusescope::rms_norm"
     std::span<const OpArg> in;               // schema order
     std::span<const std::string_view> names; // graph nodes: argument names, parallel to in; traces: empty
     std::span<const TensorMeta> out;         // graph nodes: known; traces: empty
@@ -46,6 +47,16 @@ bool copyCost(const OpCall& call, OpCost& cost);
 bool gatherCost(const OpCall& call, OpCost& cost);
 bool optimizerCost(const OpCall& call, OpCost& cost);
 bool tritonCost(const OpCall& call, OpCost& cost);
+bool fusescopeCost(const OpCall& call, OpCost& cost); // own operators alone; no other family is asked for them
+
+// Fused attention, whoever's operator it is.
+struct AttentionCall {
+    const TensorMeta *q = nullptr, *k = nullptr, *v = nullptr;
+    const TensorMeta* mask = nullptr; // null: none
+    bool causal = false, backward = false;
+    bool heads_second = true; // [B, H, S, D], else [B, S, H, D]
+};
+bool attentionCallCost(const AttentionCall& call, OpCost& cost);
 
 [[nodiscard]] OpCost costOfCall(const OpCall& call);
 
