@@ -34,7 +34,7 @@ std::int64_t dim(const Row& row, std::size_t arg, std::size_t from_back) {
 std::int64_t parametersFromOptimizer(const TraceStore& trace) {
     for (std::size_t i = 0; i < trace.cpu_ops.size(); ++i) {
         const std::string_view name = trace.nameOf(trace.cpu_ops.slice[i]);
-        if (!contains(name, "_fused_adam") && !contains(name, "_fused_sgd")) continue;
+        if (!contains(name, "_fused_adam") && !contains(name, "_fused_sgd") && name != "fusescope::adamw_") continue;
         const std::vector<OpArg> args = parseOpArgs(trace, CpuOpId(i));
         if (args.empty() || args[0].kind != ArgKind::TensorList || args[0].truncated || args[0].list.empty()) continue;
         std::int64_t sum = 0;

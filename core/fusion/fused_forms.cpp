@@ -38,7 +38,8 @@ bool tellsBackward(std::string_view kernel) {
     return false;
 }
 
-void setShape(Pattern pattern, const TensorMeta& first, const TensorMeta* second, Geometry& shape) {
+void setShape(Pattern pattern, std::string_view op, const TensorMeta& first, const TensorMeta* second,
+              Geometry& shape) {
     if (elements(first) <= 0 || first.sizes.empty()) return;
     if (pattern == Pattern::Attention) {
         if (first.sizes.size() != 4 || second == nullptr || second->sizes.size() != 4) return;
@@ -53,6 +54,7 @@ void setShape(Pattern pattern, const TensorMeta& first, const TensorMeta* second
         shape.dtype = first.dtype;
         shape.width = lastSize(first);
         shape.rows = elements(first) / shape.width;
+        if (op == "fusescope::swiglu_packed") shape.width /= 2; // gate and up side by side
     }
 }
 
@@ -122,7 +124,8 @@ void matchFusedForms(const GraphFlow& graph, Matches& out) {
             match.nodes.push_back(NodeId(n));
             const ValueId first = graph.in(NodeId(n), 0), second = graph.in(NodeId(n), 1);
             if (first.valid())
-                setShape(entry.pattern, graph.meta(first), second.valid() ? &graph.meta(second) : nullptr, match.shape);
+                setShape(entry.pattern, graph.ops().op(NodeId(n)), graph.meta(first),
+                         second.valid() ? &graph.meta(second) : nullptr, match.shape);
             out.found.push_back(std::move(match));
         }
     }
@@ -153,7 +156,7 @@ void matchFusedForms(const StepOps& trace, Matches& out) {
                 match.note = std::string(trace.nameOf(op)) + " ran separate kernels (its math backend)";
             }
             if (const TensorMeta* first = tensorArg(op, 0); first != nullptr && by_op)
-                setShape(entry.pattern, *first, tensorArg(op, 1), match.shape);
+                setShape(entry.pattern, trace.nameOf(op), *first, tensorArg(op, 1), match.shape);
             if (!by_op) match.note = "known by its kernel's name";
             found.push_back(std::move(match));
         }

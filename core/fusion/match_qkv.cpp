@@ -132,6 +132,11 @@ void matchQkvProjection(const GraphFlow& graph, Matches& out) {
 void matchQkvProjection(const StepOps& trace, Matches& out) {
     std::vector<std::size_t> position(trace.ops.size(), trace.work.size());
     for (std::size_t i = 0; i < trace.work.size(); ++i) position[trace.work[i]] = i;
+    std::vector<bool> merged(trace.work.size(), false); // projections that are one operator already
+    for (const Match& match : out.found)
+        if (match.pattern == Pattern::QkvProjection && match.state == FusionState::Fused)
+            for (const std::uint32_t row : match.ops)
+                if (position[row] < merged.size()) merged[position[row]] = true;
     constexpr std::size_t kFarthest = 64; // operators between the first projection and attention (norms, RoPE)
 
     std::vector<Match> found;
@@ -144,6 +149,7 @@ void matchQkvProjection(const StepOps& trace, Matches& out) {
         std::vector<Shapes> shapes;
         for (std::size_t back = 1; back <= start && back <= kFarthest && linear.size() < 3; ++back) {
             const StepOp& op = *trace.at(start - back);
+            if (merged[start - back]) break; // what lies before it are another layer's
             if (op.code != OpCode::Linear && op.code != OpCode::Matmul) continue;
             Shapes s;
             const bool known = shapesOf(trace, op, s);
