@@ -8,6 +8,11 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
 #include <utility>
 
 namespace fusescope {
@@ -86,6 +91,61 @@ TEST(FusescopeOps, KindsOfKernelsWithoutAnOperator) {
     EXPECT_EQ(kindOfOwnKernel("fusescope::kernels::"), std::nullopt);
 }
 
+// --- against the sources of the library -----------------------------------------------------------------------------
+
+const std::filesystem::path kKernels = std::filesystem::path(FUSESCOPE_RESOURCES_DIR).parent_path() / "kernels";
+
+template <class Visit> void eachSource(const std::string& ending, const Visit& visit) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(kKernels)) {
+        const std::string name = entry.path().filename().string();
+        if (name.size() < ending.size() || name.substr(name.size() - ending.size()) != ending) continue;
+        std::ifstream file(entry.path());
+        visit(std::string(std::istreambuf_iterator<char>(file), {}));
+    }
+}
+
+TEST(FusescopeOps, EveryOperatorIsKnown) {
+    const std::set<std::string> without{"pointwise_chain", "pointwise_chain_gradient", "pointwise_chain_source",
+                                        "pointwise_chain_binary"};
+    std::size_t seen = 0;
+    eachSource("_torch.cpp", [&](const std::string& text) {
+        const std::string define = "m.def(\"";
+        for (std::size_t at = text.find(define); at != std::string::npos; at = text.find(define, at + 1)) {
+            const std::size_t begin = at + define.size();
+            const std::string name = text.substr(begin, text.find_first_of("(.", begin) - begin);
+            ++seen;
+            EXPECT_EQ(kindOfOwnOp("fusescope::" + name).has_value(), without.count(name) == 0) << name;
+        }
+    });
+    EXPECT_GT(seen, 30U);
+}
+
+TEST(FusescopeOps, EveryKernelIsKnown) {
+    std::set<std::string> names;
+    const auto find = [&](const std::string& text) {
+        const std::string global = "__global__", bounds = "__launch_bounds__(";
+        for (std::size_t at = text.find(global); at != std::string::npos; at = text.find(global, at + 1)) {
+            std::size_t open = text.find('(', at);
+            if (open == std::string::npos) return;
+            if (text.substr(open + 1 - bounds.size(), bounds.size()) == bounds) { // skipped with what it holds
+                int depth = 1;
+                while (depth > 0 && ++open < text.size()) depth += text[open] == '(' ? 1 : text[open] == ')' ? -1 : 0;
+                open = text.find('(', open);
+            }
+            if (open == std::string::npos) return;
+            const std::size_t begin = text.find_last_of(" \n", open) + 1;
+            names.insert(text.substr(begin, open - begin));
+        }
+    };
+    eachSource(".cu", find);
+    eachSource(".cuh", find);
+    EXPECT_GT(names.size(), 25U);
+    for (const std::string& name : names) {
+        const std::string symbol = "fusescope::kernels::(anonymous namespace)::" + name;
+        EXPECT_TRUE(kindOfOwnKernel(symbol + "(int)") || kindOfOwnKernel("void " + symbol + "<float>(int)")) << name;
+    }
+}
+
 TEST(FusescopeOps, Phases) {
     EXPECT_EQ(phaseOfOp("fusescope::adamw_"), Phase::Optimizer);
     EXPECT_EQ(phaseOfOp("fusescope::linear_cross_entropy"), Phase::Loss);
@@ -123,7 +183,7 @@ TEST(FusescopeOps, TheLastNormIsNoPartOfALossThatHoldsItsProjection) {
 TEST(FusescopeOps, AttentionBeforeTheOutputProjectionIsNotTakenForRope) {
     ToyTrace toy;
     toy.python(toy.main(), "nn.Module: Qwen3Attention_0", 0, 1000);
-    const char* const names[] = {"aten::mul", "fusescope::attention", "aten::matmul"};
+    const char* const names[] = {"aten::mul", "fusescope::attention", "aten::mul", "aten::matmul"};
     std::uint32_t n = 0;
     for (const char* name : names) {
         const std::int64_t ts = 10 + 100 * n;
@@ -135,9 +195,10 @@ TEST(FusescopeOps, AttentionBeforeTheOutputProjectionIsNotTakenForRope) {
     const TracePtr trace = toy.finish();
     Progress progress;
     const Link link = linkTrace(*trace, nullptr, progress);
-    ASSERT_EQ(link.kernels.size(), 3U);
+    ASSERT_EQ(link.kernels.size(), 4U);
     EXPECT_EQ(link.kernels[0].kind, OpKind::Rope);
     EXPECT_EQ(link.kernels[1].kind, OpKind::Attention);
+    EXPECT_EQ(link.kernels[2].kind, OpKind::Attention); // a gate on its result, say
 }
 
 } // namespace
