@@ -46,7 +46,8 @@ StepOps::StepOps(const TraceStore& trace, const Link& link, std::int16_t step)
     if (work.empty()) {
         addKernels();
         // A profile without GPU rows: operators that compute stand for themselves.
-        for (std::size_t i = 0; work.empty() && i < ops.size() && trace.kernels.size() == 0; ++i)
+        const bool cpu_only = work.empty() && trace.kernels.size() == 0;
+        for (std::size_t i = 0; cpu_only && i < ops.size(); ++i)
             if (ops[i].code != OpCode::View && ops[i].code != OpCode::Ignored && ops[i].code != OpCode::Slice)
                 work.push_back(static_cast<std::uint32_t>(i));
     }

@@ -138,6 +138,20 @@ TEST(Compiled, OneIsNoAll) {
     EXPECT_EQ(changeText(findings.front()), "");
 }
 
+// A profile of the CPU alone: every operator that computes stands for itself, not the first one only.
+TEST(Compiled, WithoutGpuRowsTheOperatorsStandForThemselves) {
+    ToyStep step;
+    const char* const two = "[\"c10::BFloat16\", \"c10::BFloat16\"]";
+    step.op("aten::embedding", "[[112, 64], [1, 16]]", "[\"c10::BFloat16\", \"long int\"]", "", nullptr);
+    step.op("fusescope::rms_norm", "[[1, 16, 64], [64]]", two, "", nullptr);
+    step.op("aten::scaled_dot_product_attention", kHeads, kTypes, "", nullptr);
+    step.op("fusescope::swiglu", "[[1, 16, 96], [1, 16, 96]]", two, "", nullptr);
+    const auto found = step.match();
+    for (const Pattern pattern : {Pattern::RmsNorm, Pattern::Attention, Pattern::SwiGlu})
+        EXPECT_EQ(countOf(found, pattern), 1U) << idOf(pattern);
+    for (const fusion::Match& match : found.found) EXPECT_EQ(match.state, FusionState::Fused);
+}
+
 // 400 us of matmul, 600 of softmax in f32. The fused loss reads the logits once at least (a quarter of the softmax's
 // traffic) and leaves their gradient in place as a rule (half of it); at worst it takes as long and the matmul 10%
 // more.
