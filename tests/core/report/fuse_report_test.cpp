@@ -195,7 +195,7 @@ TEST(FuseReport, ACpuRunSaysSo) {
 TEST(FuseReport, AnUnsteadySpeedupSaysSoBesideTheFigure) {
     FuseReport r = report();
     r.regions.push_back(region(4, 500, 10'000));
-    for (const char* sure : {fuseJson(r, Analysis{}).c_str(), fuseTable(r, Analysis{}).c_str()}) {
+    for (const std::string& sure : {fuseJson(r, Analysis{}), fuseTable(r, Analysis{})}) {
         EXPECT_THAT(sure, Not(HasSubstr("doubt")));
         EXPECT_THAT(sure, Not(HasSubstr("unsteady")));
     }
