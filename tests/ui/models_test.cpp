@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/support/synthetic_analysis.h"
+#include "ui/models/delegates.h"
 #include "ui/models/filter_proxy.h"
 #include "ui/models/finding_model.h"
 #include "ui/models/module_tree_model.h"
@@ -7,6 +8,9 @@
 #include "ui/models/step_tables.h"
 
 #include <QAbstractItemModelTester>
+#include <QImage>
+#include <QPainter>
+#include <QStandardItemModel>
 #include <QTest>
 
 using namespace fusescope;
@@ -38,6 +42,7 @@ private Q_SLOTS:
     void filterKeepsParentsOfMatches();
     void findingTexts();
     void unusualInputs();
+    void sharesAreWholeInTheLowestRow();
 };
 
 void ModelsTest::everyModelKeepsTheRules() {
@@ -226,6 +231,36 @@ void ModelsTest::unusualInputs() {
                     (void)ops.index(row, column).data(role);
         if (!trace) QCOMPARE(kernels.rowCount(), 0);
     }
+}
+
+// A row as high as its letters shows all of them: as much of their colour as a high one.
+void ModelsTest::sharesAreWholeInTheLowestRow() {
+    Session session;
+    const ShareBarDelegate delegate(&session);
+    QStandardItemModel model(1, 1);
+    const QModelIndex index = model.index(0, 0);
+    model.setData(index, QStringLiteral("5.27%"));
+    model.setData(index, 0.01, ShareRole);
+    QStyleOptionViewItem option;
+    option.palette.setColor(QPalette::Text, Qt::black);
+    option.font.setPixelSize(12);
+    option.fontMetrics = QFontMetrics(option.font);
+    const auto ink = [&](int height) {
+        QImage image(100, height, QImage::Format_RGB32);
+        image.fill(Qt::white);
+        option.rect = image.rect();
+        QPainter painter(&image);
+        delegate.paint(&painter, option, index);
+        painter.end();
+        int dark = 0;
+        for (int y = 0; y < height; ++y)
+            for (int x = 20; x < 100; ++x) dark += 255 - qGray(image.pixel(x, y));
+        return dark;
+    };
+    const int lowest = option.fontMetrics.height();
+    QVERIFY(ink(lowest + 30) > 0);
+    QCOMPARE(ink(lowest), ink(lowest + 30));
+    QVERIFY(delegate.sizeHint(option, index).height() > lowest);
 }
 
 QTEST_MAIN(ModelsTest)

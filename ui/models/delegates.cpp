@@ -46,11 +46,17 @@ void ShareBarDelegate::paint(QPainter* painter, const QStyleOptionViewItem& opti
         painter->setPen(item.palette.color((option.state & QStyle::State_Selected) != 0 ? QPalette::HighlightedText
                                                                                         : QPalette::Text));
         painter->setFont(item.font);
-        painter->drawText(room.adjusted(3, 0, -3, 0), Qt::AlignRight | Qt::AlignVCenter, shown);
+        // Over the whole height: the bar is lower than the letters of some fonts.
+        painter->drawText(QRectF(option.rect).adjusted(6, 0, -6, 0), Qt::AlignRight | Qt::AlignVCenter, shown);
         painter->restore();
         return;
     }
     QStyledItemDelegate::paint(painter, option, index);
+}
+
+QSize ShareBarDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const {
+    constexpr int kAir = 4; // between the letters of one row and the next: some fonts bring none
+    return QStyledItemDelegate::sizeHint(option, index).expandedTo({0, option.fontMetrics.height() + kAir});
 }
 
 NotedNameDelegate::NotedNameDelegate(const Session* session, QObject* parent)

@@ -14,6 +14,7 @@ class ShareBarDelegate : public QStyledItemDelegate {
 public:
     explicit ShareBarDelegate(const Session* session, QObject* parent = nullptr);
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+    [[nodiscard]] QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override;
 
 private:
     const Session* session_;
