@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is fused already: by operator, by kernel name; what only looks it; mixtures.
+#include "tests/core/fusion/kernels_alone.h"
 #include "tests/core/fusion/sample.h"
 #include "tests/core/fusion/toy_graph.h"
 #include "tests/core/fusion/toy_step.h"
@@ -70,9 +71,7 @@ TEST(Compiled, AlreadyFusedSavesNothingAndComesLast) {
 
 // Kernels alone, as when only ProfilerActivity.CUDA was on (names as in samples/traces/odd-cuda-only).
 TEST(Compiled, WithoutOperatorsTheKernelsNamesStandForThem) {
-    TraceBuilder builder;
-    const TrackId stream = builder.track(TrackKind::GpuStream, 0, 7, 0, 7);
-    std::int64_t ts = 1000;
+    std::vector<std::pair<std::string, std::int64_t>> kernels;
     for (const char* name :
          {"void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda>",
           "void at::native::vectorized_elementwise_kernel<4, pow_tensor_scalar_kernel_impl<float, float>>",
@@ -81,21 +80,12 @@ TEST(Compiled, WithoutOperatorsTheKernelsNamesStandForThem) {
           "void at::native::vectorized_elementwise_kernel<4, at::native::rsqrt_kernel_cuda>",
           "void at::native::elementwise_kernel<128, 2, BinaryFunctor<float, float, float, MulFunctor<float>>>",
           "void at::native::vectorized_elementwise_kernel<8, at::native::bfloat16_copy_kernel_cuda>",
-          "void at::native::elementwise_kernel<128, 4, BinaryFunctor<BFloat16, MulFunctor<float>>>"}) {
-        CompleteEvent event;
-        event.category = Category::Kernel;
-        event.name = name;
-        event.track = stream;
-        event.ts = ts;
-        event.dur = 2000;
-        ts += 2500;
-        builder.add(event, KernelDetail{});
-    }
-    Result<TracePtr> trace = std::move(builder).finish();
-    ASSERT_TRUE(trace.ok());
+          "void at::native::elementwise_kernel<128, 4, BinaryFunctor<BFloat16, MulFunctor<float>>>"})
+        kernels.emplace_back(name, 2000);
+    const TracePtr trace = traceOfKernels(kernels);
     Progress progress;
-    const Link link = linkTrace(**trace, nullptr, progress);
-    const auto found = fusion::matchTrace(fusion::StepOps(**trace, link, -1));
+    const Link link = linkTrace(*trace, nullptr, progress);
+    const auto found = fusion::matchTrace(fusion::StepOps(*trace, link, -1));
     ASSERT_EQ(countOf(found, Pattern::RmsNorm), 1U);
     EXPECT_EQ(found.found[0].kernels.size(), 8U);
 }
@@ -156,33 +146,11 @@ TEST(Compiled, WithoutGpuRowsTheOperatorsStandForThemselves) {
 // traffic) and leaves their gradient in place as a rule (half of it); at worst it takes as long and the matmul 10%
 // more.
 TEST(Compiled, ALossWithoutShapesStillReadsTheLogits) {
-    TraceBuilder builder;
-    const TrackId stream = builder.track(TrackKind::GpuStream, 0, 7, 0, 7);
-    std::int64_t ts = 1000;
-    const std::pair<const char*, std::int64_t> kernels[] = {
-        {"nvjet_sm90_tst_320x128_TNT", 400000},
-        {"unrolled_elementwise_kernel<direct_copy_kernel_cuda>", 450000},
-        {"cunn_SoftMaxForward<8, float>", 600000},
-        {"nll_loss_forward_reduce_cuda_kernel_2d", 5000}};
-    for (const auto& [name, ns] : kernels) {
-        CompleteEvent event;
-        event.category = Category::Kernel;
-        event.name = name;
-        event.track = stream;
-        event.ts = ts;
-        event.dur = ns;
-        ts += ns + 1000;
-        builder.add(event, KernelDetail{});
-    }
-    const TracePtr trace = *std::move(builder).finish();
-    Progress progress;
-    const Link link = linkTrace(*trace, nullptr, progress);
-    FusionInput input;
-    input.trace = trace.get();
-    input.link = &link;
-    input.device = sample().device;
-    input.step_ns = 2e6;
-    const auto findings = findFusions(input);
+    const auto findings = findingsOfKernels({{"nvjet_sm90_tst_320x128_TNT", 400000},
+                                             {"unrolled_elementwise_kernel<direct_copy_kernel_cuda>", 450000},
+                                             {"cunn_SoftMaxForward<8, float>", 600000},
+                                             {"nll_loss_forward_reduce_cuda_kernel_2d", 5000}},
+                                            2e6);
     const Finding* loss = findById(findings, "linear_cross_entropy");
     ASSERT_NE(loss, nullptr);
     EXPECT_NEAR(loss->predicted_ns.low, 550000, 1);

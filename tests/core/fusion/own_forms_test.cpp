@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The product's own operators and kernels are fused forms, each of one pattern. Kernel names are the demangled symbols
 // of libfusescope_kernels.so; where a template tells forms apart, both stand here.
+#include "tests/core/fusion/kernels_alone.h"
 #include "tests/core/fusion/sample.h"
 #include "tests/core/fusion/toy_graph.h"
 #include "tests/core/fusion/toy_step.h"
@@ -115,30 +116,8 @@ TEST(OwnForms, KernelsAloneTellThemAndTheirBackward) {
         "void fusescope::kernels::normBackwardBlock<__nv_bfloat16, __nv_bfloat16, 1, true>" + kNormBackward + ", int)";
     const std::string sums = "void fusescope::kernels::sumColumns<__nv_bfloat16>(float const*, int, long, "
                              "__nv_bfloat16*)";
-    TraceBuilder builder;
-    const TrackId stream = builder.track(TrackKind::GpuStream, 0, 7, 0, 7);
-    std::int64_t ts = 1000;
-    const std::pair<std::string, std::int64_t> row[] = {{norm, 2000}, {norm, 2100}, {back, 4000},
-                                                        {sums, 300},  {back, 4100}, {sums, 300}};
-    for (const auto& [name, ns] : row) {
-        CompleteEvent event;
-        event.category = Category::Kernel;
-        event.name = name;
-        event.track = stream;
-        event.ts = ts;
-        event.dur = ns;
-        ts += ns + 500;
-        builder.add(event, KernelDetail{});
-    }
-    const TracePtr trace = *std::move(builder).finish();
-    Progress progress;
-    const Link link = linkTrace(*trace, nullptr, progress);
-    FusionInput input;
-    input.trace = trace.get();
-    input.link = &link;
-    input.device = sample().device;
-    input.step_ns = 2e4;
-    const auto findings = findFusions(input);
+    const auto findings =
+        findingsOfKernels({{norm, 2000}, {norm, 2100}, {back, 4000}, {sums, 300}, {back, 4100}, {sums, 300}}, 2e4);
     ASSERT_EQ(findings.size(), 1U);
     EXPECT_EQ(findings[0].id, "add_rms_norm");
     EXPECT_EQ(findings[0].verdict, Verdict::AlreadyFused);

@@ -10,6 +10,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
 #include <set>
 #include <string>
@@ -157,13 +158,11 @@ TEST(FusescopeOps, Phases) {
               Phase::Unknown);
 }
 
-// Without Python frames the operators between the last product and the loss count as the loss. Ours holds its product.
-TEST(FusescopeOps, TheLastNormIsNoPartOfALossThatHoldsItsProjection) {
-    ToyTrace toy;
-    const char* const names[] = {"aten::linear", "fusescope::add_rms_norm", "fusescope::linear_cross_entropy"};
+// Each operator with a kernel of its own, one after the other.
+Link linkOf(ToyTrace& toy, std::initializer_list<const char*> names) {
     std::uint32_t n = 0;
     for (const char* name : names) {
-        const std::int64_t ts = 100 * n;
+        const std::int64_t ts = 10 + 100 * n;
         ++n;
         toy.op(toy.main(), name, ts, 90);
         toy.launch(toy.main(), ts + 10, n);
@@ -171,7 +170,13 @@ TEST(FusescopeOps, TheLastNormIsNoPartOfALossThatHoldsItsProjection) {
     }
     const TracePtr trace = toy.finish();
     Progress progress;
-    const Link link = linkTrace(*trace, nullptr, progress);
+    return linkTrace(*trace, nullptr, progress);
+}
+
+// Without Python frames the operators between the last product and the loss count as the loss. Ours holds its product.
+TEST(FusescopeOps, TheLastNormIsNoPartOfALossThatHoldsItsProjection) {
+    ToyTrace toy;
+    const Link link = linkOf(toy, {"aten::linear", "fusescope::add_rms_norm", "fusescope::linear_cross_entropy"});
     ASSERT_EQ(link.kernels.size(), 3U);
     EXPECT_EQ(link.kernels[1].phase, Phase::Forward);
     EXPECT_EQ(link.kernels[1].kind, OpKind::Norm);
@@ -183,18 +188,7 @@ TEST(FusescopeOps, TheLastNormIsNoPartOfALossThatHoldsItsProjection) {
 TEST(FusescopeOps, AttentionBeforeTheOutputProjectionIsNotTakenForRope) {
     ToyTrace toy;
     toy.python(toy.main(), "nn.Module: Qwen3Attention_0", 0, 1000);
-    const char* const names[] = {"aten::mul", "fusescope::attention", "aten::mul", "aten::matmul"};
-    std::uint32_t n = 0;
-    for (const char* name : names) {
-        const std::int64_t ts = 10 + 100 * n;
-        ++n;
-        toy.op(toy.main(), name, ts, 90);
-        toy.launch(toy.main(), ts + 10, n);
-        toy.kernel(1000 + ts, 50, n);
-    }
-    const TracePtr trace = toy.finish();
-    Progress progress;
-    const Link link = linkTrace(*trace, nullptr, progress);
+    const Link link = linkOf(toy, {"aten::mul", "fusescope::attention", "aten::mul", "aten::matmul"});
     ASSERT_EQ(link.kernels.size(), 4U);
     EXPECT_EQ(link.kernels[0].kind, OpKind::Rope);
     EXPECT_EQ(link.kernels[1].kind, OpKind::Attention);
