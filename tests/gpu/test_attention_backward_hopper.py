@@ -8,8 +8,8 @@ import torch
 from checking import RELATIVE, relative_error
 from conftest import LIBRARY
 from test_attention import inputs, truth
-from test_attention_hopper import (HALF, HEADS, INVALID_ARGUMENT, LAYOUTS, LENGTHS, OK, UNSUPPORTED, filled,
-                                   filled_inputs, surrounded)
+from test_attention_hopper import (INVALID_ARGUMENT, LENGTHS, OK, UNSUPPORTED, cases, filled, filled_inputs,
+                                   surrounded)
 
 ops = torch.ops.fusescope
 WORKSPACE_TOO_SMALL = 3
@@ -103,15 +103,8 @@ def check(library, batch, queries, keys, q_heads, kv_heads, dtype, layout, causa
 
 @pytest.mark.parametrize("queries,keys", LENGTHS)
 def test_values(library, queries, keys):
-    number = 4 * LENGTHS.index((queries, keys))
-    for causal in (False, True):
-        for dtype in HALF:
-            heads = HEADS[number % len(HEADS)]
-            if queries * keys > 4e6:  # the reference is large
-                heads = [(1, 4, 1), (2, 4, 2)][number % 2]
-            check(library, heads[0], queries, keys, *heads[1:], dtype, LAYOUTS[(number + number // 4) % 4], causal,
-                  3 if number % 5 == 4 else 1)
-            number += 1
+    for (batch, *heads), dtype, layout, causal, large in cases(queries, keys):
+        check(library, batch, queries, keys, *heads, dtype, layout, causal, 3 if large else 1)
 
 
 @pytest.mark.parametrize("batch,tokens,q_heads,kv_heads,layout",

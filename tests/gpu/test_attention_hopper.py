@@ -127,17 +127,22 @@ def check(library, batch, queries, keys, q_heads, kv_heads, dtype, layout, causa
         assert float(((have_lse - want_lse).abs() / (1 + 0.01 * want_lse.abs())).max()) < 3e-4, note
 
 
-@pytest.mark.parametrize("queries,keys", LENGTHS)
-def test_values(library, queries, keys):
+def cases(queries, keys):
+    """(batch, heads of q, of k and v), element type, layout, causal, and whether the inputs are large: by turns."""
     number = 4 * LENGTHS.index((queries, keys))
     for causal in (False, True):
         for dtype in HALF:
             heads = HEADS[number % len(HEADS)]
             if queries * keys > 4e6:  # the reference is large
                 heads = [(1, 4, 1), (2, 4, 2)][number % 2]
-            check(library, heads[0], queries, keys, *heads[1:], dtype, LAYOUTS[(number + number // 4) % 4], causal,
-                  6 if number % 5 == 4 else 1)
+            yield heads, dtype, LAYOUTS[(number + number // 4) % 4], causal, number % 5 == 4
             number += 1
+
+
+@pytest.mark.parametrize("queries,keys", LENGTHS)
+def test_values(library, queries, keys):
+    for (batch, *heads), dtype, layout, causal, large in cases(queries, keys):
+        check(library, batch, queries, keys, *heads, dtype, layout, causal, 6 if large else 1)
 
 
 @pytest.mark.parametrize("batch,tokens,q_heads,kv_heads,layout",
