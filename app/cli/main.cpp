@@ -75,7 +75,8 @@ int run(int argc, char** argv) {
                      "GPU that predictions are for (default: the one named in the trace)");
     fuse->add_option("--step", fuse_args.step, "ProfilerStep number or last")->capture_default_str();
     fuse->add_option("--rounds", fuse_args.effort.rounds,
-                     "Runs of each form that are timed; of fewer than 5 no speedup is told")
+                     "Runs of each form that are timed; of fewer than " + std::to_string(kFewestFuseRounds) +
+                         " no speedup is told")
         ->check(CLI::Range(1, kMostFuseRounds))
         ->capture_default_str();
     fuse->add_option("--time-limit", fuse_args.effort.time_limit_s, "Seconds that one region may take")
