@@ -3,9 +3,9 @@
 
     python step.py [--layers 8] [--tokens 4096] [--sets eager,all] [--losses 50] [--steps 6] [--json OUT]
 
-Sets: eager, native (F.rms_norm), compiled (whole model), parts (RMSNorm, silu*up and RoPE each through torch.compile),
-one fusion by name, `all` of the model, `adamw` (the optimizer's step, in place of PyTorch's fused one), or such joined
-by +. Every set starts from the same weights and tokens.
+Sets: eager, native (F.rms_norm), parts (RMSNorm, silu*up and RoPE each through torch.compile); one fusion by name, `all`
+of the model, `adamw` (the optimizer's step, in place of PyTorch's fused one), `compiled` (the whole model through
+torch.compile), or such joined by +. Every set starts from the same weights and tokens.
 """
 import argparse
 import functools
@@ -70,9 +70,10 @@ class Patched:
 
 
 def fusions_of(name):
-    if name in ("eager", "native", "compiled", "parts"):
+    if name in ("eager", "native", "parts"):
         return ()
-    return tuple(fusion for part in name.split("+") if part != "adamw" for fusion in (ALL if part == "all" else (part,)))
+    return tuple(fusion for part in name.split("+") if part not in ("adamw", "compiled")
+                 for fusion in (ALL if part == "all" else (part,)))
 
 
 def print_kernels(step, rows=25):
@@ -92,7 +93,7 @@ def measure(name, layers, tokens, steps, losses, fast, profile):
     with Patched(name):
         model = build(layers)
         swap_qwen3.swap(model, fusions_of(name), fast)
-        run = torch.compile(model) if name == "compiled" else model
+        run = torch.compile(model) if "compiled" in name.split("+") else model
         make = FusedAdamW if "adamw" in name.split("+") else functools.partial(torch.optim.AdamW, fused=True)
         optimizer = make(model.parameters(), lr=1e-5)
         torch.manual_seed(1)

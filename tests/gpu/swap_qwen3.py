@@ -111,10 +111,14 @@ def _layers_with_residual(fast):
         if kwargs.get("past_key_values") is not None or kwargs.get("cache") is not None:
             raise ValueError("add_rms_norm: expected no cache of keys and values (use_cache=False)")
         x = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
+        # Only positions that are given may hold several sequences. A graph that is compiled cannot look at them, and
+        # transformers makes a mask there that costs attention several times its own time.
+        causal = attention_mask is None and position_ids is None and self.config._attn_implementation == "sdpa"
         if position_ids is None:
             position_ids = torch.arange(x.shape[1], device=x.device)[None]
-        mask = qwen3.create_causal_mask(config=self.config, inputs_embeds=x, attention_mask=attention_mask,
-                                        past_key_values=None, position_ids=position_ids)
+        mask = None if causal else qwen3.create_causal_mask(
+            config=self.config, inputs_embeds=x, attention_mask=attention_mask, past_key_values=None,
+            position_ids=position_ids)
         tables = self.rotary_emb(x, position_ids)
 
         def add_norm(x, residual, norm):

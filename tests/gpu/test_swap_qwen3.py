@@ -68,6 +68,25 @@ def test_residual_norms_refuse_a_cache(device):
         model.generate(torch.randint(0, 120, (1, 9), device=device), max_new_tokens=6, use_cache=True, pad_token_id=0)
 
 
+@pytest.mark.parametrize("positions", [False, True])
+def test_compiled_attention_is_causal_without_a_mask(device, positions):
+    """But for given positions, which may hold several sequences."""
+    model, graphs = swap_qwen3.swap(small_model(device), EVERYTHING), []
+    ids = torch.randint(0, 120, (1, 17), device=device)
+    given = {"position_ids": torch.arange(17, device=device)[None]} if positions else {}
+    want = model(input_ids=ids, labels=ids, **given).loss
+
+    def keep(graph, _):
+        graphs.append(graph)
+        return graph
+
+    torch._dynamo.reset()
+    have = torch.compile(model, backend=keep)(input_ids=ids, labels=ids, **given).loss
+    torch.testing.assert_close(have, want)
+    calls = [node for graph in graphs for node in graph.graph.nodes if "fusescope.attention" in str(node.target)]
+    assert len(calls) == 2 and all((node.args[3] is not None) == positions for node in calls)
+
+
 def test_the_loss_of_a_batch_in_parts(device):
     """As transformers' Trainer asks for it: divided by the number of labels in all parts."""
     model, ids = small_model(device), torch.randint(0, 120, (2, 9), device=device)
