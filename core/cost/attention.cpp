@@ -2,6 +2,9 @@
 // Fused attention. Convention: only the matrix products count (forward 2, backward 5 with the recomputed scores); a
 // causal mask halves them. Softmax inside the kernel is not counted. Bytes: q, k, v (and in the backward pass the
 // output and its gradient) read once, results and the log-sum-exp written once; the scores never leave the chip.
+#include "core/cost/attention.h"
+
+#include "core/cost/fusescope_kernels.h"
 #include "core/cost/op_call.h"
 
 namespace fusescope {
@@ -32,6 +35,12 @@ constexpr Layout kLayouts[] = {
     {"_flash_attention_backward", true, false, 11, 0},
     {"_efficient_attention_backward", true, false, 14, 4},
 };
+
+[[nodiscard]] const Layout* layoutOf(std::string_view name) {
+    for (const Layout& l : kLayouts)
+        if (l.name == name) return &l;
+    return nullptr;
+}
 
 // The memory-efficient kernel names its mask by number: 1 causal from the top left, 2 from the bottom right.
 [[nodiscard]] bool isCausal(const OpCall& call, const Layout& layout) {
@@ -73,9 +82,7 @@ bool attentionCallCost(const AttentionCall& call, OpCost& cost) {
 }
 
 bool attentionCost(const OpCall& call, OpCost& cost) {
-    const Layout* layout = nullptr;
-    for (const Layout& l : kLayouts)
-        if (l.name == call.name) layout = &l;
+    const Layout* layout = layoutOf(call.name);
     if (layout == nullptr) return false;
     const std::size_t first = layout->backward ? 1 : 0;
     AttentionCall attention;
@@ -87,6 +94,16 @@ bool attentionCost(const OpCall& call, OpCost& cost) {
     attention.backward = layout->backward;
     attention.heads_second = layout->heads_second;
     return attentionCallCost(attention, cost);
+}
+
+const TensorMeta* attentionMask(std::string_view op, std::span<const OpArg> inputs) noexcept {
+    constexpr Layout kOwn{"attention", false, true, 4, 3}; // fusescope::attention
+    OpCall call;
+    call.name = op.substr(op.rfind("::") == std::string_view::npos ? 0 : op.rfind("::") + 2);
+    call.in = inputs;
+    const Layout* layout = !isOwnOp(op) ? layoutOf(call.name) : call.name == kOwn.name ? &kOwn : nullptr;
+    if (layout == nullptr || layout->mask == 0 || isCausal(call, *layout)) return nullptr;
+    return call.tensor(layout->mask);
 }
 
 } // namespace fusescope

@@ -2,6 +2,7 @@
 // From instances to ranked findings: sums, signals, verdict, reasons.
 #include "core/fusion/finding.h"
 
+#include "core/fusion/headroom.h"
 #include "core/fusion/instances.h"
 #include "core/fusion/matchers.h"
 #include "core/fusion/places.h"
@@ -93,6 +94,7 @@ Finding findingOf(const FusionInput& input, const StepOps* trace, const SideBySi
     if (input.step_ns > 0 && !finding.time_estimated) finding.step_share = of_step_ns / input.step_ns;
     findSignals(input, drafts, finding);
     finding.verdict = verdictOf(finding);
+    findHeadroom(input, finding);
     finding.modules = modulesOf(input, drafts);
     finding.source = sourcesOf(input, trace, drafts);
     return finding;
@@ -212,10 +214,14 @@ std::vector<Finding> findFusions(const FusionInput& input) {
         finding.reasons = reasonsOf(use, finding);
         findings.push_back(std::move(finding));
     }
-    const auto rank = [](const Finding& finding) { return finding.verdict == Verdict::AlreadyFused ? 1 : 0; };
+    // What saves, what is fused and leaves something, what saves nothing, what is as good as it gets.
+    const auto rank = [](const Finding& finding) {
+        if (finding.verdict == Verdict::AlreadyFused) return finding.headroom_ns > 0 ? 1 : 3;
+        return finding.saving_ns.expected > 0 ? 0 : 2;
+    };
     std::stable_sort(findings.begin(), findings.end(), [&](const Finding& a, const Finding& b) {
         if (rank(a) != rank(b)) return rank(a) < rank(b);
-        return a.saving_ns.expected > b.saving_ns.expected;
+        return rank(a) == 1 ? a.headroom_ns > b.headroom_ns : a.saving_ns.expected > b.saving_ns.expected;
     });
     findConflicts(findings);
     return findings;

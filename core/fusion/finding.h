@@ -44,6 +44,7 @@ struct Geometry {
     double hidden = 0;             // inner size of the projection
     bool residual_gradient = true; // add + norm: a gradient comes along the residual too (not behind the last norm)
     double batch = 0, heads = 0, kv_heads = 0, q_len = 0, kv_len = 0, head_dim = 0; // attention, RoPE
+    bool score_mask = false; // attention, as run: a mask of q_len x kv_len goes in, and every score is computed
     std::vector<std::int64_t> sizes; // of the activation that enters: what is normalised, gate, input of a projection
     double eps = 0;                  // of a norm
     [[nodiscard]] bool known() const noexcept { return dtype != DType::Unknown && (rows > 0 || heads > 0); }
@@ -85,6 +86,10 @@ struct Finding {
     double step_share = 0; // of the step, where kernels run side by side by their part; 0 without a trace
     double bytes_now = 0, bytes_fused = 0; // per step
     bool time_estimated = false;           // no trace, or none of it was seen there: times come from the roofline
+    // What is fused and yet far from what it could be: how (reasons says it too) and up to how much of a step. An
+    // estimate with an "if", so no part of the saving, the verdict or the plan. "" and 0: nothing worth a word.
+    std::string headroom;
+    double headroom_ns = 0;
     Verdict verdict = Verdict::Marginal;
     std::vector<std::string> reasons;     // plain sentences: why this saving, why this verdict
     std::vector<std::string> near_misses; // "pow_1: mean does not average over the last dimension alone"
@@ -122,7 +127,8 @@ struct FusionInput { // either of trace (with link and costs) and graph may be n
     double step_ns = 0;     // wall time of that step (on `device`)
 };
 
-// Findings ranked by expected saving (already fused ones last).
+// Findings ranked by expected saving; then by headroom what is fused already, what saves nothing, and what is fused and
+// leaves nothing.
 [[nodiscard]] std::vector<Finding> findFusions(const FusionInput& input);
 // What instances save as measured (ns per step, negative: they lose), parallel to findings and their instances; a
 // finding of which nothing is measured may have an empty list.

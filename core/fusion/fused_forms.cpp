@@ -3,6 +3,8 @@
 // tell it by name (Flash, cuDNN, Inductor's "triton_..._mean_mul_pow_rsqrt"). The names stand in the catalogue.
 #include "core/fusion/matchers.h"
 
+#include "core/cost/attention.h"
+
 #include <algorithm>
 
 namespace fusescope::fusion {
@@ -56,6 +58,14 @@ void setShape(Pattern pattern, std::string_view op, const TensorMeta& first, con
         shape.rows = elements(first) / shape.width;
         if (op == "fusescope::swiglu_packed") shape.width /= 2; // gate and up side by side
     }
+}
+
+// A mask of as many elements as a head has scores; one of padding alone has one row for all queries.
+bool readsScoreMask(std::string_view name, const StepOp& op, const Geometry& shape) {
+    const TensorMeta* mask = attentionMask(name, op.args);
+    if (mask == nullptr || mask->sizes.size() < 2 || !(shape.q_len > 1)) return false;
+    return static_cast<double>(mask->sizes.back()) == shape.kv_len &&
+           static_cast<double>(mask->sizes[mask->sizes.size() - 2]) == shape.q_len;
 }
 
 // SDPA that fell back to separate kernels: the operator's name promises more than ran.
@@ -157,6 +167,8 @@ void matchFusedForms(const StepOps& trace, Matches& out) {
             }
             if (const TensorMeta* first = tensorArg(op, 0); first != nullptr && by_op)
                 setShape(entry.pattern, trace.nameOf(op), *first, tensorArg(op, 1), match.shape);
+            if (by_op && entry.pattern == Pattern::Attention)
+                match.shape.score_mask = readsScoreMask(trace.nameOf(op), op, match.shape);
             if (!by_op) match.note = "known by its kernel's name";
             found.push_back(std::move(match));
         }

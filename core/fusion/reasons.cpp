@@ -189,6 +189,7 @@ std::vector<std::string> reasonsOf(const FusionInput& input, const Finding& find
     const auto instances = static_cast<std::int64_t>(finding.instances.size());
     if (finding.state == FusionState::Fused) {
         out.push_back(fusedText(finding));
+        if (!finding.headroom.empty()) out.push_back(finding.headroom);
     } else if (finding.pattern == Pattern::Optimizer) {
         out.push_back("Not fused: " + formatAverage(finding.kernels_now, "kernel") + ", " + timeText(finding) +
                       " a step. What a fused one would save is not predicted here; measure it.");

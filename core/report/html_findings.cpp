@@ -87,6 +87,8 @@ void card(const Analysis& a, const Finding& f, const std::optional<MeasuredFindi
                         run ? ", measured" : "", share > 0 ? " · " + percent(share) + " of the step" : std::string());
     else if (run)
         out += "<span class=\"gain\">measured: saves nothing</span>";
+    else if (f.headroom_ns > 0)
+        out += "<span class=\"muted small\">up to " + esc(formatDuration(f.headroom_ns)) + " a step left</span>";
     out += "</header>";
     if (!entry.formula.empty()) out += "<p class=\"formula\"><code>" + esc(entry.formula) + "</code></p>";
 
@@ -234,7 +236,8 @@ void findingsSection(const Analysis& a, const MeasuredView& measured, std::strin
     for (std::size_t i = 0; i < a.findings.size(); ++i) {
         const Finding& f = a.findings[i];
         const Verdict verdict = verdictOf(f, measured.findings[i]);
-        if (verdict == Verdict::WorthIt || verdict == Verdict::Marginal || planPartOf(plan, f.id) != nullptr)
+        if (verdict == Verdict::WorthIt || verdict == Verdict::Marginal || !f.headroom.empty() ||
+            planPartOf(plan, f.id) != nullptr)
             card(a, f, measured.findings[i], out);
         else {
             card(a, f, measured.findings[i], rest);

@@ -219,6 +219,11 @@ void writeFinding(JsonWriter& w, const Analysis& a, const Finding& f, const std:
         .member("verdict", nameOf(f.verdict))
         .member("time_estimated", f.time_estimated);
     w.member("bytes_now", f.bytes_now).member("bytes_fused", f.bytes_fused);
+    w.key("headroom");
+    if (f.headroom.empty())
+        w.null();
+    else
+        w.beginObject().member("text", f.headroom).member("us_per_step", us(f.headroom_ns)).endObject();
     strings(w, "reasons", f.reasons);
     w.member("formula", entry.formula).member("numerics", entry.numerics).member("change", changeText(f));
     known(w, "article_gain", entry.article_gain);

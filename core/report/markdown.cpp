@@ -96,6 +96,12 @@ void findings(const Analysis& a, const MeasuredView& measured, std::string& out)
                            fused || f.pattern == Pattern::Optimizer ? "–" : rangeText(f.saving_ns) + run,
                            share > 0 ? shareText(share) : "–", signals);
     }
+    const char* before = "\n";
+    for (const Finding& f : a.findings)
+        if (!f.headroom.empty())
+            out += std::exchange(before, "") +
+                   fmt::format("- **{}**, fused already, leaves something: {}\n", md(catalogEntry(f.pattern).title),
+                               md(f.headroom, 800));
 }
 
 void plan(const Analysis& a, const MeasuredView& measured, std::string& out) {

@@ -199,6 +199,10 @@ void ModelsTest::findingTexts() {
     QCOMPARE(durationRange(0.9e6, 1.4e6), QStringLiteral("0.90–1.40 ms"));
     QCOMPARE(colourOf(Verdict::WorthIt), ColourRole::Flagged);
     f.verdict = Verdict::AlreadyFused;
+    QCOMPARE(headroomText(f), QString());
+    f.headroom = "A mask.";
+    f.headroom_ns = 2e6;
+    QCOMPARE(headroomText(f), QStringLiteral("up to −2.00 ms/step left"));
     QVERIFY(savingRangeText(f).isEmpty());
 }
 

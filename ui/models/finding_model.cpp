@@ -99,12 +99,16 @@ QVariant FindingModel::data(const QModelIndex& index, int role) const {
         QString words =
             (run ? tr("%1, %2 as measured, predicted %3 %4, %5") : tr("%1, %2, %3 %4, %5"))
                 .arg(titleOf(*f), verdictText(run ? m->verdict : f->verdict), savingText(*f), range, kernelsText(*f));
+        if (const QString left = headroomText(*f); !left.isEmpty()) words += QLatin1String(", ") + left;
         if (m != nullptr)
             words += tr(", measured: %1 %2").arg(measuredSavingText(*m), measuredLine(*m)) +
                      (m->speed == SpeedVerdict::NotFaster ? tr(", no clear gain") : QString());
         return words;
     }
-    case Qt::ToolTipRole: return f->reasons.empty() ? QString() : plainTip(text(f->reasons.front()));
+    case Qt::ToolTipRole: {
+        if (!f->headroom.empty()) return plainTip(text(f->headroom));
+        return f->reasons.empty() ? QString() : plainTip(text(f->reasons.front()));
+    }
     case SortRole: return index.row();
     case PickIdRole: return static_cast<quint32>(index.row());
     case FilterRole: {
@@ -140,6 +144,11 @@ QString savingRangeText(const Finding& finding) {
     if (!(finding.saving_ns.high > finding.saving_ns.low)) return {};
     const QString range = durationRange(finding.saving_ns.low, finding.saving_ns.high);
     return QLatin1Char('(') + range + QLatin1Char(')');
+}
+
+QString headroomText(const Finding& finding) {
+    if (finding.headroom.empty()) return {};
+    return FindingModel::tr("up to −%1/step left").arg(text(formatDuration(finding.headroom_ns)));
 }
 
 QString kernelsText(const Finding& finding) {

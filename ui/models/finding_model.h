@@ -43,6 +43,7 @@ private:
 [[nodiscard]] QString titleOf(const Finding& finding);
 [[nodiscard]] QString savingText(const Finding& finding);      // "−13.1 ms/step"
 [[nodiscard]] QString savingRangeText(const Finding& finding); // "(12.0–14.2)", "" when there is no range
+[[nodiscard]] QString headroomText(const Finding& finding);    // "up to −3.67 ms/step left", "" when there is none
 [[nodiscard]] QString kernelsText(const Finding& finding);     // "72× · 6→1 kernels"
 [[nodiscard]] QString verdictText(Verdict verdict);            // "worth it", translated
 [[nodiscard]] ColourRole colourOf(Verdict verdict);

@@ -132,7 +132,8 @@ void FindingCardDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
     const auto colour = [theme](ColourRole role) { return qColor(role, theme); };
     const bool fused = f.verdict == Verdict::AlreadyFused;
     const bool selected = (option.state & QStyle::State_Selected) != 0;
-    const ColourRole strong = fused ? ColourRole::TextMuted : ColourRole::Text;
+    const QString left = headroomText(f);
+    const ColourRole strong = fused && left.isEmpty() ? ColourRole::TextMuted : ColourRole::Text;
 
     painter->save();
     painter->setRenderHint(QPainter::Antialiasing);
@@ -185,7 +186,11 @@ void FindingCardDelegate::paint(QPainter* painter, const QStyleOptionViewItem& o
         const QString what = f.time_ns > 0
                                  ? QString(kernelsText(f) + QStringLiteral(" · ") + text(formatDuration(f.time_ns)))
                                  : kernelsText(f);
-        write(line(1), what, ColourRole::TextMuted, uiFont(12), Qt::AlignLeft);
+        // First what it leaves: where the room ends, the rest is cut.
+        const QFont font = uiFont(12);
+        const double taken =
+            left.isEmpty() ? 0 : write(line(1), left + QStringLiteral(" · "), ColourRole::Text, font, Qt::AlignLeft);
+        write(line(1).adjusted(taken, 0, 0, 0), what, ColourRole::TextMuted, font, Qt::AlignLeft);
         painter->restore();
         return;
     }

@@ -133,6 +133,7 @@ QString findingHtml(const Analysis& analysis, std::size_t row, Theme theme, cons
     const bool run = measured != nullptr && measured->any(); // then the rest is what was predicted
     Html html(theme);
     html.title(titleOf(f), verdictTold(f, measured));
+    if (!f.headroom.empty()) html.para(esc(f.headroom)); // what one looks here for
     if (measured != nullptr) html.raw(measuredHtml(*measured, theme));
     // Evidence and figures first: they are what decides; the rest is read afterwards.
     QStringList evidence;
@@ -157,7 +158,9 @@ QString findingHtml(const Analysis& analysis, std::size_t row, Theme theme, cons
         html.head(f.verdict == Verdict::AlreadyFused ? tr("What was found")
                   : run                              ? tr("Why this prediction")
                                                      : tr("Why this saving and this verdict"));
-    html.items(listed(f.reasons, true));
+    std::vector<std::string> reasons = f.reasons;
+    reasons.erase(std::remove(reasons.begin(), reasons.end(), f.headroom), reasons.end()); // said above
+    html.items(listed(reasons, true));
     QStringList notes;
     for (const Instance& instance : f.instances) {
         const QString note = esc(instance.note);

@@ -109,6 +109,25 @@ TEST(Html, OutlinesAreOfTheMeasuredVerdict) {
     EXPECT_LT(flagged(testing::measuredAs(a, 0, 2)), flagged({})); // twice as slow: no longer worth fusing
 }
 
+TEST(Html, WhatAFusedFormLeavesIsNotPutAway) {
+    Analysis a = testing::syntheticAnalysisValue();
+    Finding& f = a.findings.back();
+    f.state = FusionState::Fused;
+    f.verdict = Verdict::AlreadyFused;
+    f.saving_ns = {};
+    const auto shown = [&] { // before what is folded away
+        const std::string page = analysisHtml(a, layeredLayout);
+        return page.substr(0, page.find("are fused already</summary>"));
+    };
+    const std::string card = "id=\"f-" + f.id + "\"";
+    const std::size_t folded = count(shown(), card);
+    f.headroom = "A mask.";
+    f.headroom_ns = 2e6;
+    EXPECT_EQ(folded, 0U);
+    EXPECT_EQ(count(shown(), card), 1U);
+    EXPECT_TRUE(has(shown(), "up to 2.00 ms a step left"));
+}
+
 TEST(Html, AnUnsteadySpeedupSaysSoBesideTheFigure) {
     const Analysis a = testing::syntheticAnalysisValue();
     MeasuredResult hasty = measuredOf(a, true).results().begin()->second, wild = hasty;

@@ -66,6 +66,16 @@ TEST(Markdown, AMeasuredSavingStandsInTheTable) {
     EXPECT_EQ(analysisMarkdown(a).find("predicted → measured"), std::string::npos);
 }
 
+TEST(Markdown, WhatAFusedFormLeavesStandsUnderTheTable) {
+    Analysis a = testing::syntheticAnalysisValue();
+    EXPECT_EQ(analysisMarkdown(a).find("leaves something"), std::string::npos);
+    a.findings.front().headroom = "It reads a *mask*.";
+    const std::string text = analysisMarkdown(a);
+    const std::size_t at = text.find("\n\n- **" + catalogEntry(a.findings.front().pattern).title +
+                                     "**, fused already, leaves something: It reads a \\*mask\\*.\n");
+    EXPECT_LT(at, text.find("## Plan")) << text;
+}
+
 TEST(Markdown, WaitsAreNotKernels) {
     Analysis a = testing::syntheticAnalysisValue();
     a.findings.front().time_ns = 143e6;
