@@ -44,7 +44,7 @@ struct Geometry {
     double hidden = 0;             // inner size of the projection
     bool residual_gradient = true; // add + norm: a gradient comes along the residual too (not behind the last norm)
     double batch = 0, heads = 0, kv_heads = 0, q_len = 0, kv_len = 0, head_dim = 0; // attention, RoPE
-    bool score_mask = false; // attention, as run: a mask of q_len x kv_len goes in, and every score is computed
+    bool score_mask = false;         // attention, as run: a mask of q_len x kv_len goes in, and every score is computed
     std::vector<std::int64_t> sizes; // of the activation that enters: what is normalised, gate, input of a projection
     double eps = 0;                  // of a norm
     [[nodiscard]] bool known() const noexcept { return dtype != DType::Unknown && (rows > 0 || heads > 0); }

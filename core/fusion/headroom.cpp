@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two ways to be fused and slow:
 //   attention  a mask of queries x keys, as transformers makes it for a model compiled whole: all scores are computed
-//              where is_causal would leave out half. Measured on an H200, 32 and 8 heads, 4096 tokens, cuDNN forward and
-//              backward: 3.6 ms with it, 1.0 without; half of the time, which the arithmetic alone explains, is told.
+//              where is_causal would leave out half. Measured on an H200, 32 and 8 heads, 4096 tokens, cuDNN forward
+//              and backward: 3.6 ms with it, 1.0 without; half of the time, which the arithmetic alone explains, is
+//              told.
 //   memory     a kernel far below the bandwidth of a plain copy: at 95% of it, plus 2 us a kernel (the same figures as
 //              predict.cpp's), it would be done sooner.
 #include "core/fusion/headroom.h"
@@ -59,9 +60,10 @@ void findMasks(Finding& finding) {
     if (shape == nullptr) return;
     const auto size = [](double n) { return formatCount(static_cast<std::int64_t>(n)); };
     const auto all = static_cast<std::int64_t>(finding.instances.size());
-    finding.headroom = all == 1 ? "It computes every score and hides"
-                                : formatCount(masked) + " of " + formatCount(all) +
-                                      (masked == 1 ? " computes every score and hides" : " compute every score and hide");
+    finding.headroom = all == 1
+                           ? "It computes every score and hides"
+                           : formatCount(masked) + " of " + formatCount(all) +
+                                 (masked == 1 ? " computes every score and hides" : " compute every score and hide");
     finding.headroom += " some with a mask of " + size(shape->q_len) + " x " + size(shape->kv_len) +
                         ". If it only hides later tokens, is_causal=True without a mask leaves out half of the work: "
                         "about " +

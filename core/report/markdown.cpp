@@ -99,9 +99,8 @@ void findings(const Analysis& a, const MeasuredView& measured, std::string& out)
     const char* before = "\n";
     for (const Finding& f : a.findings)
         if (!f.headroom.empty())
-            out += std::exchange(before, "") +
-                   fmt::format("- **{}**, fused already, leaves something: {}\n", md(catalogEntry(f.pattern).title),
-                               md(f.headroom, 800));
+            out += std::exchange(before, "") + fmt::format("- **{}**, fused already, leaves something: {}\n",
+                                                           md(catalogEntry(f.pattern).title), md(f.headroom, 800));
 }
 
 void plan(const Analysis& a, const MeasuredView& measured, std::string& out) {

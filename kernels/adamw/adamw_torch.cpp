@@ -3,6 +3,7 @@
 // Meta. Updates the tensors in place; `steps` are already counted on, as torch._fused_adamw_ wants them.
 #include "kernels/adamw/adamw.h"
 #include "kernels/adamw/adamw_ref.h"
+#include "kernels/common/torch_inductor.h"
 #include "kernels/common/torch_support.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -181,7 +182,7 @@ TORCH_LIBRARY_FRAGMENT(fusescope, m) {
 }
 TORCH_LIBRARY_IMPL(fusescope, CUDA, m) { m.impl("adamw_", entry<runCuda>); }
 TORCH_LIBRARY_IMPL(fusescope, CPU, m) { m.impl("adamw_", entry<runCpu>); }
-TORCH_LIBRARY_IMPL(fusescope, Meta, m) { m.impl("adamw_", entry<runMeta>); }
+TORCH_LIBRARY_IMPL(fusescope, Meta, m) { m.impl("adamw_", meta<entry<runMeta>>); }
 TORCH_LIBRARY_IMPL(fusescope, CompositeExplicitAutograd, m) { m.impl("adamw_", entry<runElsewhere>); }
 TORCH_LIBRARY_IMPL(fusescope, ADInplaceOrView, m) { m.impl("adamw_", countVersions); }
 

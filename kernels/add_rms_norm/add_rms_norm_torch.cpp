@@ -3,6 +3,7 @@
 // and Autograd.
 #include "kernels/add_rms_norm/add_rms_norm.h"
 #include "kernels/add_rms_norm/add_rms_norm_ref.h"
+#include "kernels/common/torch_inductor.h"
 #include "kernels/rms_norm/norm_torch.h"
 
 #include <c10/cuda/CUDAGuard.h>
@@ -177,8 +178,8 @@ TORCH_LIBRARY_IMPL(fusescope, CPU, m) {
     m.impl("add_rms_norm_backward", backwardCpu);
 }
 TORCH_LIBRARY_IMPL(fusescope, Meta, m) {
-    m.impl("add_rms_norm_forward", forwardMeta);
-    m.impl("add_rms_norm_backward", backwardMeta);
+    m.impl("add_rms_norm_forward", meta<forwardMeta>);
+    m.impl("add_rms_norm_backward", meta<backwardMeta>);
 }
 
 } // namespace

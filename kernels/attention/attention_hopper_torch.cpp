@@ -6,6 +6,7 @@
 #include "kernels/attention/attention_backward_hopper.h"
 #include "kernels/attention/attention_hopper.h"
 #include "kernels/attention/attention_torch.h"
+#include "kernels/common/torch_inductor.h"
 #include "kernels/common/torch_support.h"
 
 #include <ATen/Context.h>
@@ -218,8 +219,8 @@ TORCH_LIBRARY_IMPL(fusescope, CUDA, m) {
     m.impl("attention_hopper_backward_atomic", backwardCuda);
 }
 TORCH_LIBRARY_IMPL(fusescope, Meta, m) {
-    m.impl("attention_hopper", forwardMeta);
-    m.impl("attention_hopper_backward_atomic", backwardMeta);
+    m.impl("attention_hopper", meta<forwardMeta>);
+    m.impl("attention_hopper_backward_atomic", meta<backwardMeta>);
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 // with gradients of q, k, v and an additive mask. It stands behind `attention` there and for meta tensors.
 #include "kernels/attention/attention_ref.h"
 #include "kernels/attention/attention_torch.h"
+#include "kernels/common/torch_inductor.h"
 #include "kernels/common/torch_support.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -133,8 +134,8 @@ TORCH_LIBRARY_IMPL(fusescope, CPU, m) {
     m.impl("attention_reference_backward", backwardCpu);
 }
 TORCH_LIBRARY_IMPL(fusescope, Meta, m) {
-    m.impl("attention_reference", forwardMeta);
-    m.impl("attention_reference_backward", backwardMeta);
+    m.impl("attention_reference", meta<forwardMeta>);
+    m.impl("attention_reference_backward", meta<backwardMeta>);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // torch.ops.fusescope.linear_cross_entropy(x, weight, labels, num_items, ignore_index, mode, memory_limit): CUDA, CPU
 // (the fp64 reference), Meta and Autograd.
+#include "kernels/common/torch_inductor.h"
 #include "kernels/common/torch_support.h"
 #include "kernels/linear_cross_entropy/linear_cross_entropy.h"
 #include "kernels/linear_cross_entropy/linear_cross_entropy_ref.h"
@@ -322,9 +323,9 @@ TORCH_LIBRARY_IMPL(fusescope, CPU, m) {
     m.impl("linear_cross_entropy_backward_", backwardInPlaceCpu);
 }
 TORCH_LIBRARY_IMPL(fusescope, Meta, m) {
-    m.impl("linear_cross_entropy_forward", forwardMeta);
-    m.impl("linear_cross_entropy_backward", backwardMeta);
-    m.impl("linear_cross_entropy_backward_", backwardInPlaceMeta);
+    m.impl("linear_cross_entropy_forward", meta<forwardMeta>);
+    m.impl("linear_cross_entropy_backward", meta<backwardMeta>);
+    m.impl("linear_cross_entropy_backward_", meta<backwardInPlaceMeta>);
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 //   pointwise_chain_gradient(inputs, program)                          the backward's region, as gradient.h has it
 //   pointwise_chain_source(inputs, program, fast)                      the CUDA source that these inputs need
 //   pointwise_chain_binary(inputs, program, compute_capability, fast)  and its machine code; no device is needed
+#include "kernels/common/torch_inductor.h"
 #include "kernels/common/torch_support.h"
 #include "kernels/pointwise_chain/chain.h"
 #include "kernels/pointwise_chain/gradient.h"
@@ -388,7 +389,7 @@ TORCH_LIBRARY_FRAGMENT(fusescope, m) {
 }
 TORCH_LIBRARY_IMPL(fusescope, CUDA, m) { m.impl("pointwise_chain", runCuda); }
 TORCH_LIBRARY_IMPL(fusescope, CPU, m) { m.impl("pointwise_chain", runCpu); }
-TORCH_LIBRARY_IMPL(fusescope, Meta, m) { m.impl("pointwise_chain", runMeta); }
+TORCH_LIBRARY_IMPL(fusescope, Meta, m) { m.impl("pointwise_chain", meta<runMeta>); }
 TORCH_LIBRARY_IMPL(fusescope, Autograd, m) { m.impl("pointwise_chain", withGradient); }
 
 } // namespace

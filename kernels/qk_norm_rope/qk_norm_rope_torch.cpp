@@ -2,6 +2,7 @@
 // torch.ops.fusescope.qk_norm_rope(q, k, q_weight, k_weight, cos, sin, eps, fast): CUDA, CPU (the fp64 reference), Meta
 // and Autograd. q and k are [batch, tokens, heads, head_dim], views allowed; cos and sin get no gradient.
 #include "kernels/common/torch_heads.h"
+#include "kernels/common/torch_inductor.h"
 #include "kernels/qk_norm_rope/qk_norm_rope.h"
 #include "kernels/qk_norm_rope/qk_norm_rope_ref.h"
 
@@ -324,9 +325,9 @@ TORCH_LIBRARY_IMPL(fusescope, CPU, m) {
     m.impl("qk_norm_rope_backward_into", backwardIntoCpu);
 }
 TORCH_LIBRARY_IMPL(fusescope, Meta, m) {
-    m.impl("qk_norm_rope_forward", forwardMeta);
-    m.impl("qk_norm_rope_backward", backwardMeta);
-    m.impl("qk_norm_rope_backward_into", backwardIntoMeta);
+    m.impl("qk_norm_rope_forward", meta<forwardMeta>);
+    m.impl("qk_norm_rope_backward", meta<backwardMeta>);
+    m.impl("qk_norm_rope_backward_into", meta<backwardIntoMeta>);
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 // the weights as models hold them, give views of that tensor, one a part. To autograd these are separate results of one
 // function rather than views of a tensor it knows of: each may be changed in place, and their gradients arrive apart
 // and are used as they lie, without a packed copy.
+#include "kernels/common/torch_inductor.h"
 #include "kernels/common/torch_support.h"
 #include "kernels/qkv_projection/qkv_projection.h"
 #include "kernels/qkv_projection/qkv_projection_ref.h"
@@ -326,9 +327,9 @@ TORCH_LIBRARY_IMPL(fusescope, CPU, m) {
     m.impl("packed_projection_weight_gradient", weightGradientCpu);
 }
 TORCH_LIBRARY_IMPL(fusescope, Meta, m) {
-    m.impl("packed_projection", outputOf);
-    m.impl("packed_projection_input_gradient", inputGradientOf);
-    m.impl("packed_projection_weight_gradient", weightGradientOf);
+    m.impl("packed_projection", meta<outputOf>);
+    m.impl("packed_projection_input_gradient", meta<inputGradientOf>);
+    m.impl("packed_projection_weight_gradient", meta<weightGradientOf>);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // torch.ops.fusescope.rms_norm(x, weight, eps, fast): CUDA, CPU (the fp64 reference), Meta and Autograd.
+#include "kernels/common/torch_inductor.h"
 #include "kernels/rms_norm/norm_torch.h"
 #include "kernels/rms_norm/rms_norm.h"
 #include "kernels/rms_norm/rms_norm_ref.h"
@@ -150,8 +151,8 @@ TORCH_LIBRARY_IMPL(fusescope, CPU, m) {
     m.impl("rms_norm_backward", backwardCpu);
 }
 TORCH_LIBRARY_IMPL(fusescope, Meta, m) {
-    m.impl("rms_norm_forward", forwardMeta);
-    m.impl("rms_norm_backward", backwardMeta);
+    m.impl("rms_norm_forward", meta<forwardMeta>);
+    m.impl("rms_norm_backward", meta<backwardMeta>);
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 // torch.ops.fusescope.rope(q, k, cos, sin, unsqueeze_dim, fast), as transformers' apply_rotary_pos_emb: CUDA, CPU (the
 // fp64 reference), Meta and Autograd. cos and sin get no gradient.
 #include "kernels/common/torch_heads.h"
+#include "kernels/common/torch_inductor.h"
 #include "kernels/rope/rope.h"
 #include "kernels/rope/rope_ref.h"
 
@@ -183,8 +184,8 @@ TORCH_LIBRARY_IMPL(fusescope, CPU, m) {
     m.impl("rope_backward", backwardCpu);
 }
 TORCH_LIBRARY_IMPL(fusescope, Meta, m) {
-    m.impl("rope", forwardMeta);
-    m.impl("rope_backward", backwardMeta);
+    m.impl("rope", meta<forwardMeta>);
+    m.impl("rope_backward", meta<backwardMeta>);
 }
 
 } // namespace

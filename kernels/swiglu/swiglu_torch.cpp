@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // torch.ops.fusescope.swiglu(gate, up, fast) and swiglu_packed(gate_up, fast): CUDA, CPU (the fp64 reference), Meta and
 // Autograd. The packed form takes [..., 2 * width] with gate first, and its gradient is one tensor of that shape.
+#include "kernels/common/torch_inductor.h"
 #include "kernels/common/torch_support.h"
 #include "kernels/swiglu/swiglu.h"
 #include "kernels/swiglu/swiglu_ref.h"
@@ -235,10 +236,10 @@ TORCH_LIBRARY_IMPL(fusescope, CPU, m) {
     m.impl("swiglu_packed_backward", backwardPackedCpu);
 }
 TORCH_LIBRARY_IMPL(fusescope, Meta, m) {
-    m.impl("swiglu", forwardMeta);
-    m.impl("swiglu_backward", backwardMeta);
-    m.impl("swiglu_packed", forwardPackedMeta);
-    m.impl("swiglu_packed_backward", backwardPackedMeta);
+    m.impl("swiglu", meta<forwardMeta>);
+    m.impl("swiglu_backward", meta<backwardMeta>);
+    m.impl("swiglu_packed", meta<forwardPackedMeta>);
+    m.impl("swiglu_packed_backward", meta<backwardPackedMeta>);
 }
 
 } // namespace
