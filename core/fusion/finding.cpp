@@ -94,7 +94,7 @@ Finding findingOf(const FusionInput& input, const StepOps* trace, const SideBySi
     if (input.step_ns > 0 && !finding.time_estimated) finding.step_share = of_step_ns / input.step_ns;
     findSignals(input, drafts, finding);
     finding.verdict = verdictOf(finding);
-    findHeadroom(input, finding);
+    findHeadroom(input, beside, finding);
     finding.modules = modulesOf(input, drafts);
     finding.source = sourcesOf(input, trace, drafts);
     return finding;

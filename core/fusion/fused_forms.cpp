@@ -60,12 +60,14 @@ void setShape(Pattern pattern, std::string_view op, const TensorMeta& first, con
     }
 }
 
-// A mask of as many elements as a head has scores; one of padding alone has one row for all queries.
+// A mask of all scores, the same for every head, of as many queries as keys: only there is_causal may say the same. One
+// of padding alone has one row for all queries; one for each head is a bias.
 bool readsScoreMask(std::string_view name, const StepOp& op, const Geometry& shape) {
     const TensorMeta* mask = attentionMask(name, op.args);
-    if (mask == nullptr || mask->sizes.size() < 2 || !(shape.q_len > 1)) return false;
-    return static_cast<double>(mask->sizes.back()) == shape.kv_len &&
-           static_cast<double>(mask->sizes[mask->sizes.size() - 2]) == shape.q_len;
+    if (mask == nullptr || !(shape.q_len > 1) || shape.q_len != shape.kv_len) return false;
+    const std::size_t rank = mask->sizes.size();
+    return rank >= 2 && static_cast<double>(mask->sizes[rank - 1]) == shape.kv_len &&
+           static_cast<double>(mask->sizes[rank - 2]) == shape.q_len && (rank < 3 || mask->sizes[rank - 3] == 1);
 }
 
 // SDPA that fell back to separate kernels: the operator's name promises more than ran.

@@ -82,8 +82,8 @@ std::string basisOf(const FusionInput& input, const Finding& finding) {
     switch (finding.pattern) {
     case Pattern::Attention:
         return std::string("Predicted at 40% of the bf16 tensor peak forward") +
-               (backward ? " and 33% backward (27-54% and 25-42%: Flash 2 to cuDNN as measured on an H200)"
-                         : " (27-54%: Flash 2 to cuDNN as measured on an H200)") +
+               (backward ? " and 33% backward (27-65% and 25-55%: Flash 2 to FuseScope's own, as measured on an H200)"
+                         : " (27-65%: Flash 2 to FuseScope's own, as measured on an H200)") +
                ", half of the products left out as causal where queries and keys are equally many.";
     case Pattern::QkvProjection:
         return std::string("The matmul work stays; one large matmul runs at about the rate of the three now, what goes "

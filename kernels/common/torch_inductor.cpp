@@ -34,26 +34,32 @@ Python findPython() {
 
 std::atomic<bool> told{false};
 
-// In a namespace of its own; the number is where `told` lies. As torch/_inductor/graph.py does it for an operator that
-// it meets for the first time.
-constexpr const char* code = R"python(exec('''
-import ctypes, sys, warnings
-lowering = sys.modules.get("torch._inductor.lowering")
-if hasattr(lowering, "make_fallback"):
+// In a namespace of its own; the number is where `told` lies. As torch/_inductor/graph.py (2.8 to 2.11) does it for an
+// operator that it meets for the first time; older ones have no such function, there the strides of the traced graph
+// are asked for. The first line is all that runs until Inductor is loaded.
+constexpr const char* code = R"python(
+"torch._inductor.lowering" in __import__("sys").modules and __import__("builtins").exec('''
+import ctypes, sys
+lowering = sys.modules["torch._inductor.lowering"]
+if hasattr(lowering, "make_fallback"):  # else it is being imported
+    ctypes.c_bool.from_address(%zu).value = True
     try:
         import torch
-        from torch._library.utils import get_layout_constraint_tag
+        from torch._library import utils
         for name in torch._C._dispatch_get_all_op_names():
             if name.startswith("fusescope::"):
                 name, _, overload = name.partition("::")[2].partition(".")
                 op = getattr(getattr(torch.ops.fusescope, name), overload or "default")
-                if op not in lowering.lowerings and op not in lowering.decompositions:  # those are made of others
-                    tag = get_layout_constraint_tag(op, with_default=True)
-                    lowering.make_fallback(op, lowering.tag_to_layout_constraint(tag), warn=False)
+                if op in lowering.lowerings or op in lowering.decompositions:  # those are made of others
+                    continue
+                constraint = lowering.constrain_to_fx_strides
+                if hasattr(utils, "get_layout_constraint_tag") and hasattr(lowering, "tag_to_layout_constraint"):
+                    tag = utils.get_layout_constraint_tag(op, with_default=True)
+                    constraint = lowering.tag_to_layout_constraint(tag)
+                lowering.make_fallback(op, constraint, warn=False)
     except Exception as error:
-        warnings.warn(f"fusescope: Inductor could not be told of the operators ({error!r}): compiling many layers may "
-                      "not end")
-    ctypes.c_bool.from_address(%zu).value = True
+        print(f"fusescope: Inductor could not be told of the operators ({error!r}): compiling many layers may not end",
+              file=sys.stderr)
 ''', {}))python";
 
 } // namespace

@@ -38,6 +38,35 @@ def test_inductor_knows_the_operators_before_it_meets_them():
     assert "Inductor could not be told" not in result.stderr
 
 
+def test_inductor_without_the_functions_of_newer_versions():
+    """As PyTorch 2.6 and 2.7: the strides of the traced graph."""
+    result = run("""
+        from torch._inductor import lowering
+        from torch._library import utils
+        del lowering.tag_to_layout_constraint
+        ops.rms_norm(torch.ones(2, 8, device="meta"), torch.ones(8, device="meta"), 1e-6)
+        op = ops.add_rms_norm_backward.default
+        assert lowering._maybe_layout_constraints[op] == lowering.constrain_to_fx_strides
+    """)
+    assert not result.stderr
+
+
+def test_what_goes_wrong_is_said_once():
+    result = run("""
+        import warnings
+        warnings.simplefilter("error")
+        from torch._inductor import lowering
+        def make_fallback(*_, **__):
+            raise RuntimeError("not today")
+        lowering.make_fallback = make_fallback
+        exec = None  # a user's own
+        for _ in range(3):
+            assert ops.rms_norm(torch.ones(2, 8, device="meta"), torch.ones(8, device="meta"), 1e-6).shape == (2, 8)
+    """)
+    assert result.stderr.count("could not be told") == 1 and "not today" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
 def test_meta_tensors_do_not_load_inductor():
     run("""
         import sys

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The findings as a list, in the analysis' own order: best first, already fused ones last. Behind them the regions that
-// the user chose, each as the finding that it is described as.
+// The findings as a list, in the order of the analysis. Behind them the regions that the user chose, each as the
+// finding that it is described as.
 #pragma once
 
 #include "core/analysis/analysis.h"

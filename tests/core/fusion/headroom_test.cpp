@@ -8,9 +8,10 @@
 namespace fusescope::test {
 namespace {
 
-Finding attentionOf(const char* op, const std::string& mask, const char* concrete, std::int64_t ns = 900000) {
+Finding attentionOf(const char* op, const std::string& mask, const char* concrete, std::int64_t ns = 900000,
+                    const std::string& keys = "[1, 4, 32, 16]") {
     ToyStep step;
-    const std::string dims = "[[1, 4, 32, 16], [1, 4, 32, 16], [1, 4, 32, 16], " + mask + ", [], [], [], []]";
+    const std::string dims = "[[1, 4, 32, 16], " + keys + ", " + keys + ", " + mask + ", [], [], [], []]";
     step.op(op, dims.c_str(),
             "[\"c10::BFloat16\", \"c10::BFloat16\", \"c10::BFloat16\", \"bool\", \"Scalar\", \"Scalar\", \"Scalar\", "
             "\"Scalar\"]",
@@ -32,7 +33,7 @@ TEST(Headroom, AMaskOfAllScoresIsTold) {
     const Finding finding = attentionOf(kSdpa, "[1, 1, 32, 32]", kNotCausal);
     EXPECT_EQ(finding.verdict, Verdict::AlreadyFused);
     EXPECT_EQ(finding.saving_ns.high, 0) << "nothing is promised";
-    EXPECT_DOUBLE_EQ(finding.headroom_ns, 450000) << "half";
+    EXPECT_DOUBLE_EQ(finding.headroom_ns, 449000) << "half, but of the 2 us that any kernel takes";
     EXPECT_NE(finding.headroom.find("a mask of 32 x 32. If it only hides later tokens, is_causal=True"),
               std::string::npos)
         << finding.headroom;
@@ -56,6 +57,10 @@ TEST(Headroom, NoneWithoutSuchAMask) {
     EXPECT_EQ(attentionOf(kSdpa, "[1, 1, 32, 32]", causal).headroom_ns, 0);
     EXPECT_EQ(attentionOf(kSdpa, "[1, 1, 1, 32]", kNotCausal).headroom_ns, 0) << "padding alone";
     EXPECT_EQ(attentionOf(kSdpa, "[1, 1, 32, 64]", kNotCausal).headroom_ns, 0) << "of other sizes";
+    EXPECT_EQ(attentionOf(kSdpa, "[1, 4, 32, 32]", kNotCausal).headroom_ns, 0) << "a bias for each head";
+    EXPECT_EQ(attentionOf(kSdpa, "[1, 1, 32, 64]", kNotCausal, 900000, "[1, 4, 64, 16]").headroom_ns, 0)
+        << "is_causal aligns at the top left: other queries than keys are something else";
+    EXPECT_GT(attentionOf(kSdpa, "[32, 32]", kNotCausal).headroom_ns, 0);
     const Finding small = attentionOf(kSdpa, "[1, 1, 32, 32]", kNotCausal, 30000);
     EXPECT_EQ(small.headroom_ns, 0) << "under 1% of the step";
     EXPECT_TRUE(small.headroom.empty());
@@ -83,13 +88,19 @@ TEST(Headroom, TheMaskIsReadWhereEachOperatorHasIt) {
     EXPECT_EQ(firstOf("aten::_efficient_attention_forward"), 0);
 }
 
-Finding normOf(std::int64_t ns) {
+const char* const kNorm = "aten::_fused_rms_norm";
+const char* const kNormTypes = "[\"c10::BFloat16\", \"ScalarList\", \"c10::BFloat16\", \"Scalar\"]";
+const char* const kNormConcrete = "[\"\", \"[4096]\", \"\", \"1e-6\"]";
+
+Finding normOf(std::int64_t ns, const DeviceSpec& device, int times = 1,
+               const char* dims = "[[4096, 4096], [], [4096], []]", bool side_by_side = false) {
     ToyStep step;
-    step.op("aten::_fused_rms_norm", "[[4096, 4096], [], [4096], []]",
-            "[\"c10::BFloat16\", \"ScalarList\", \"c10::BFloat16\", \"Scalar\"]", "[\"\", \"[4096]\", \"\", \"1e-6\"]",
-            "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<c10::BFloat16, float, true>", ns);
+    step.side_by_side = side_by_side;
+    for (int i = 0; i < times; ++i)
+        step.op(kNorm, dims, kNormTypes, kNormConcrete,
+                "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<c10::BFloat16, float, true>", ns);
     step.finish();
-    FusionInput input = step.input(sample().device);
+    FusionInput input = step.input(device);
     input.step_ns = 1000000;
     const auto findings = findFusions(input);
     const Finding* finding = findById(findings, "rms_norm");
@@ -99,11 +110,48 @@ Finding normOf(std::int64_t ns) {
 
 // 4096 x 4096 of 2 bytes read and written: 67.1 MB; at 95% of 4.27 TB/s 16.5 us, and 2 for the kernel.
 TEST(Headroom, BandwidthThatIsNotReachedIsTold) {
-    const Finding slow = normOf(100000), fast = normOf(22000);
+    const DeviceSpec h200 = sample().device;
+    const Finding slow = normOf(100000, h200), fast = normOf(22000, h200);
     EXPECT_NEAR(slow.headroom_ns, 100000 - 18540, 200);
     EXPECT_NE(slow.headroom.find("15.7% of what a plain copy reaches on H200"), std::string::npos) << slow.headroom;
     EXPECT_NE(slow.headroom.find("FuseScope brings torch.ops.fusescope.rms_norm"), std::string::npos) << slow.headroom;
     EXPECT_EQ(fast.headroom_ns, 0) << "3.5 us of 1 ms";
+}
+
+TEST(Headroom, NoBandwidthIsMissedWhereItDoesNotCount) {
+    DeviceSpec device = sample().device;
+    EXPECT_EQ(normOf(5000, device, 20, "[[4, 64], [], [64], []]").headroom_ns, 0) << "too small to be about memory";
+    device.source = DeviceSource::Assumed;
+    EXPECT_EQ(normOf(100000, device).headroom_ns, 0) << "of a GPU that nobody knows";
+}
+
+TEST(Headroom, SideBySideEachCountsByItsPart) {
+    const Finding alone = normOf(100000, sample().device, 4);
+    const Finding beside = normOf(100000, sample().device, 4, "[[4096, 4096], [], [4096], []]", true);
+    EXPECT_NEAR(alone.headroom_ns, 4 * (100000 - 18540), 800);
+    EXPECT_GT(beside.headroom_ns, 0);
+    EXPECT_LT(beside.headroom_ns, 106000) << "they took 103 us together";
+}
+
+TEST(Headroom, OnlyAnAdamWIsReplacedByOurs) {
+    const auto textOf = [](const char* op) {
+        ToyStep step;
+        step.op(
+            op, "[[[4096, 4096]], [[4096, 4096]], [[4096, 4096]], [[4096, 4096]], [], [[]]]",
+            "[\"TensorList\", \"TensorList\", \"TensorList\", \"TensorList\", \"TensorList\", \"TensorList\"]", "",
+            "multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<4>, FusedAdamMathFunctor<c10::BFloat16, 4>>",
+            900000);
+        step.finish();
+        FusionInput input = step.input(sample().device);
+        input.step_ns = 1000000;
+        const auto findings = findFusions(input);
+        const Finding* finding = findById(findings, "optimizer");
+        return finding == nullptr ? std::string("no finding") : finding->headroom;
+    };
+    const std::string adamw = textOf("aten::_fused_adamw_"), adam = textOf("aten::_fused_adam_");
+    EXPECT_NE(adam.find("of what a plain copy reaches"), std::string::npos) << adam;
+    EXPECT_EQ(adam.find("FuseScope brings"), std::string::npos) << adam;
+    EXPECT_NE(adamw.find("FuseScope brings"), std::string::npos) << adamw;
 }
 
 TEST(Headroom, StandsBeforeWhatSavesNothing) {
