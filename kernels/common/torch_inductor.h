@@ -6,12 +6,12 @@
 
 namespace fusescope::kernels {
 
-/// Makes this library's operators known to Inductor as ones that it calls as they are, with the layouts that it asks for
-/// by default. It would find out itself, but writes all that leads to an operator's arguments into a line of its log
-/// first: along every path, of which a stack of decoder layers with add_rms_norm has 18 times more a layer, so that three
-/// layers never end (PyTorch 2.6 to 2.11 at least). Only Python can tell it. Nothing happens outside of Python, and
-/// before Inductor is loaded. Once told, Inductor's settings of the default layout and of operators that nobody made
-/// known no longer matter to these.
+/// Makes this library's operators known to Inductor as ones that it calls as they are, with the layouts that it asks
+/// for by default. It would find out itself, but writes all that leads to an operator's arguments into a line of its
+/// log first: along every path, of which a stack of decoder layers with add_rms_norm has 18 times more a layer, so that
+/// three layers never end (PyTorch 2.6 to 2.11 at least). Only Python can tell it. Nothing happens outside of Python,
+/// and before Inductor is loaded. Once told, Inductor's settings of the default layout and of operators that nobody
+/// made known no longer matter to these.
 void tellInductor();
 
 namespace detail {
