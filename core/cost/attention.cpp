@@ -4,7 +4,6 @@
 // output and its gradient) read once, results and the log-sum-exp written once; the scores never leave the chip.
 #include "core/cost/attention.h"
 
-#include "core/cost/fusescope_kernels.h"
 #include "core/cost/op_call.h"
 
 namespace fusescope {
@@ -96,12 +95,11 @@ bool attentionCost(const OpCall& call, OpCost& cost) {
     return attentionCallCost(attention, cost);
 }
 
-const TensorMeta* attentionMask(std::string_view op, std::span<const OpArg> inputs) noexcept {
-    constexpr Layout kOwn{"attention", false, true, 4, 3}; // fusescope::attention
-    OpCall call;
-    call.name = op.substr(op.rfind("::") == std::string_view::npos ? 0 : op.rfind("::") + 2);
+const TensorMeta* attentionMask(std::string_view op, std::span<const OpArg> inputs) {
+    OpCall call = callOf(op);
     call.in = inputs;
-    const Layout* layout = !isOwnOp(op) ? layoutOf(call.name) : call.name == kOwn.name ? &kOwn : nullptr;
+    if (call.own) return ownAttentionMask(call);
+    const Layout* layout = layoutOf(call.name);
     if (layout == nullptr || layout->mask == 0 || isCausal(call, *layout)) return nullptr;
     return call.tensor(layout->mask);
 }

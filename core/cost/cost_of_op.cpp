@@ -28,14 +28,6 @@ bool allDescribed(const OpCall& call) {
     return true;
 }
 
-OpCall callOf(std::string_view op) {
-    OpCall call;
-    const std::size_t at = op.rfind("::");
-    call.name = at == std::string_view::npos ? op : op.substr(at + 2);
-    call.own = isOwnOp(op);
-    return call;
-}
-
 } // namespace
 
 OpCost costOfCall(const OpCall& call) {

@@ -219,7 +219,8 @@ bool attentionAt(const OpCall& call, const AttentionArgs& at, OpCost& cost) {
     attention.backward = at.first > 0;
     return attentionCallCost(attention, cost);
 }
-bool attention(const OpCall& call, OpCost& cost) { return attentionAt(call, {0, 4, 3}, cost); }
+constexpr AttentionArgs kAttention{0, 4, 3};
+bool attention(const OpCall& call, OpCost& cost) { return attentionAt(call, kAttention, cost); }
 bool attentionHopper(const OpCall& call, OpCost& cost) { return attentionAt(call, {0, 3, 0}, cost); }
 bool attentionHopperBackward(const OpCall& call, OpCost& cost) { return attentionAt(call, {1, 6, 0}, cost); }
 bool attentionReferenceBackward(const OpCall& call, OpCost& cost) { return attentionAt(call, {1, 5, 4}, cost); }
@@ -331,6 +332,11 @@ bool fusescopeCost(const OpCall& call, OpCost& cost) {
     for (const Row& row : kOps)
         if (row.name == call.name) return row.cost(call, cost);
     return false;
+}
+
+const TensorMeta* ownAttentionMask(const OpCall& call) {
+    if (call.name != "attention" || call.flag(kAttention.causal, "causal")) return nullptr;
+    return call.tensor(kAttention.mask, "mask");
 }
 
 } // namespace fusescope

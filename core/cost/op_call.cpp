@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/cost/op_call.h"
 
+#include "core/cost/fusescope_kernels.h"
+
 #include <algorithm>
 #include <charconv>
 
@@ -45,6 +47,14 @@ DType promotedPair(DType a, DType b) noexcept {
 }
 
 } // namespace
+
+OpCall callOf(std::string_view op) {
+    OpCall call;
+    const std::size_t at = op.rfind("::");
+    call.name = at == std::string_view::npos ? op : op.substr(at + 2);
+    call.own = isOwnOp(op);
+    return call;
+}
 
 const TensorMeta* OpCall::tensor(std::size_t i, std::string_view arg_name) const {
     const OpArg* arg = argument(*this, i, arg_name);

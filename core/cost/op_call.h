@@ -27,6 +27,8 @@ struct OpCall {
     [[nodiscard]] TensorMeta output(std::vector<std::int64_t> sizes, DType dtype) const;
 };
 
+[[nodiscard]] OpCall callOf(std::string_view op); // by name alone: "aten::mm"
+
 [[nodiscard]] inline double elementsOf(const TensorMeta& t) { return static_cast<double>(t.numel()); }
 [[nodiscard]] inline double denseBytes(const TensorMeta& t) { return elementsOf(t) * sizeOf(t.dtype); }
 [[nodiscard]] bool isFloating(DType type) noexcept;
@@ -57,6 +59,8 @@ struct AttentionCall {
     bool heads_second = true; // [B, H, S, D], else [B, S, H, D]
 };
 bool attentionCallCost(const AttentionCall& call, OpCost& cost);
+// Of fusescope::attention: its mask where it is not causal besides; null for other operators of its library.
+[[nodiscard]] const TensorMeta* ownAttentionMask(const OpCall& call);
 
 [[nodiscard]] OpCost costOfCall(const OpCall& call);
 

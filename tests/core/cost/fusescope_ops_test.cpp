@@ -2,7 +2,7 @@
 // Costs of the product's own operators, worked out by hand. Arguments are as the profiler records them (schemas:
 // kernels/*/*_torch.cpp).
 #include "core/cost/cost.h"
-#include "tests/core/link/toy_trace.h"
+#include "tests/core/cost/toy_costs.h"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +11,8 @@
 namespace fusescope {
 namespace {
 
+using test::costs;
+using test::opWithArgs;
 using test::ToyTrace;
 
 constexpr double kKi = 1024, kMi = kKi * kKi;
@@ -179,34 +181,14 @@ TEST(FusescopeCost, WhatIsNotRecordedIsNotKnown) {
 
 // --- kernels --------------------------------------------------------------------------------------------------------
 
-void op(ToyTrace& toy, std::string_view name, std::int64_t ts, std::int64_t dur, const char* dims, const char* types,
-        const char* concrete = "") {
-    CompleteEvent event;
-    event.category = Category::CpuOp;
-    event.name = name;
-    event.track = toy.main();
-    event.ts = ts;
-    event.dur = dur;
-    CpuOpDetail detail;
-    detail.dims = dims;
-    detail.types = types;
-    detail.concrete = concrete;
-    toy.builder().add(event, detail);
-}
-
-std::vector<OpCost> costs(ToyTrace& toy) {
-    const TracePtr trace = toy.finish();
-    Progress progress;
-    return costOfKernels(*trace, linkTrace(*trace, nullptr, progress));
-}
-
 const char* const kAdamW = "void fusescope::kernels::(anonymous namespace)::adamwStep<__nv_bfloat16, float, 1>"
                            "(fusescope::kernels::(anonymous namespace)::Arguments)";
 
 TEST(FusescopeCost, TheKernelsNameTellsTheTypesOfTheOptimizersLists) {
     ToyTrace toy;
-    op(toy, "fusescope::adamw_", 0, 90, "[[[10,10],[10]],[[10,10],[10]],[[10,10],[10]],[[10,10],[10]],[[],[]],[]]",
-       R"(["TensorList","TensorList","TensorList","TensorList","TensorList","Scalar"])");
+    opWithArgs(toy, "fusescope::adamw_", {0, 90},
+               "[[[10,10],[10]],[[10,10],[10]],[[10,10],[10]],[[10,10],[10]],[[],[]],[]]",
+               R"(["TensorList","TensorList","TensorList","TensorList","TensorList","Scalar"])");
     toy.launch(toy.main(), 10, 1);
     toy.kernel(100, 5, 1, kAdamW);
     const std::vector<OpCost> c = costs(toy);
@@ -217,8 +199,8 @@ TEST(FusescopeCost, TheKernelsNameTellsTheTypesOfTheOptimizersLists) {
 // Lists of 30 tensors and more are recorded as empty. A block has room for two rounds of 256 threads with 8 elements.
 TEST(FusescopeCost, TheGridStandsForListsThatAreNotRecorded) {
     ToyTrace toy;
-    op(toy, "fusescope::adamw_", 0, 90, "[[],[],[],[],[],[]]",
-       R"(["TensorList","TensorList","TensorList","TensorList","TensorList","Scalar"])");
+    opWithArgs(toy, "fusescope::adamw_", {0, 90}, "[[],[],[],[],[],[]]",
+               R"(["TensorList","TensorList","TensorList","TensorList","TensorList","Scalar"])");
     toy.launch(toy.main(), 10, 1);
     toy.launch(toy.main(), 20, 2);
     toy.kernel(100, 5, 1, kAdamW, 1000);
@@ -231,10 +213,10 @@ TEST(FusescopeCost, TheGridStandsForListsThatAreNotRecorded) {
 // The gradients of a projection take lists alone; the autograd node around has the types.
 TEST(FusescopeCost, TypesOfAListComeFromTheCaller) {
     ToyTrace toy;
-    op(toy, "torch::autograd::CppNode<fusescope::kernels::(anonymous namespace)::Projection>", 0, 100, "[[8,16]]",
-       R"(["c10::BFloat16"])");
-    op(toy, "fusescope::packed_projection_input_gradient", 5, 90, "[[[8,16]],[[16,32]]]",
-       R"(["TensorList","TensorList"])");
+    opWithArgs(toy, "torch::autograd::CppNode<fusescope::kernels::(anonymous namespace)::Projection>", {0, 100},
+               "[[8,16]]", R"(["c10::BFloat16"])");
+    opWithArgs(toy, "fusescope::packed_projection_input_gradient", {5, 90}, "[[[8,16]],[[16,32]]]",
+               R"(["TensorList","TensorList"])");
     toy.launch(toy.main(), 10, 1);
     toy.kernel(100, 5, 1, "nvjet_sm90_tst_64x8_64x16_4x1_v_bz_NNT");
     const std::vector<OpCost> c = costs(toy);
@@ -246,9 +228,9 @@ TEST(FusescopeCost, TypesOfAListComeFromTheCaller) {
 // their time.
 TEST(FusescopeCost, ProductsGoToTheKernelsThatMultiply) {
     ToyTrace toy;
-    op(toy, "fusescope::linear_cross_entropy_forward", 0, 90, "[[8,4],[16,4],[8],[],[],[],[],[],[],[]]",
-       R"(["c10::BFloat16","c10::BFloat16","long int","","","Scalar","","Scalar","Scalar","Scalar"])",
-       R"(["","","","","","-100","","3000000000","True","True"])");
+    opWithArgs(toy, "fusescope::linear_cross_entropy_forward", {0, 90}, "[[8,4],[16,4],[8],[],[],[],[],[],[],[]]",
+               R"(["c10::BFloat16","c10::BFloat16","long int","","","Scalar","","Scalar","Scalar","Scalar"])",
+               R"(["","","","","","-100","","3000000000","True","True"])");
     for (std::uint32_t n = 1; n <= 3; ++n) toy.launch(toy.main(), 10 * n, n);
     toy.kernel(100, 30, 1, "nvjet_sm90_tst_64x8_64x16_4x1_v_bz_TNT");
     toy.kernel(200, 40, 2,

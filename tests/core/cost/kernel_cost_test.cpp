@@ -2,37 +2,20 @@
 // How an operator's cost is shared among its kernels.
 #include "core/cost/cost.h"
 #include "core/cost/multi_tensor.h"
-#include "tests/core/link/toy_trace.h"
+#include "tests/core/cost/toy_costs.h"
 
 #include <gtest/gtest.h>
 
 namespace fusescope {
 namespace {
 
+using test::costs;
+using test::opWithArgs;
 using test::ToyTrace;
-
-void opWithArgs(ToyTrace& toy, std::string_view name, std::int64_t ts, const char* dims, const char* types) {
-    CompleteEvent event;
-    event.category = Category::CpuOp;
-    event.name = name;
-    event.track = toy.main();
-    event.ts = ts;
-    event.dur = 90;
-    CpuOpDetail detail;
-    detail.dims = dims;
-    detail.types = types;
-    toy.builder().add(event, detail);
-}
-
-std::vector<OpCost> costs(ToyTrace& toy) {
-    const TracePtr trace = toy.finish();
-    Progress progress;
-    return costOfKernels(*trace, linkTrace(*trace, nullptr, progress));
-}
 
 TEST(KernelCost, ProductGoesToTheKernelThatMultiplies) { // split-K: the reduction may even take longer
     ToyTrace toy;
-    opWithArgs(toy, "aten::mm", 0, "[[64,4096],[4096,64]]", R"(["c10::BFloat16","c10::BFloat16"])");
+    opWithArgs(toy, "aten::mm", {0, 90}, "[[64,4096],[4096,64]]", R"(["c10::BFloat16","c10::BFloat16"])");
     toy.launch(toy.main(), 10, 1);
     toy.launch(toy.main(), 20, 2);
     toy.kernel(100, 5, 1, "nvjet_sm90_tst_64x64");
@@ -45,7 +28,7 @@ TEST(KernelCost, ProductGoesToTheKernelThatMultiplies) { // split-K: the reducti
 
 TEST(KernelCost, OthersByTime) {
     ToyTrace toy;
-    opWithArgs(toy, "aten::fill_", 0, "[[1000],[]]", R"(["float","Scalar"])");
+    opWithArgs(toy, "aten::fill_", {0, 90}, "[[1000],[]]", R"(["float","Scalar"])");
     toy.launch(toy.main(), 10, 1);
     toy.launch(toy.main(), 20, 2);
     toy.kernel(100, 30, 1);
@@ -57,10 +40,10 @@ TEST(KernelCost, OthersByTime) {
 
 TEST(KernelCost, Tf32ByTheKernelsName) {
     ToyTrace toy;
-    opWithArgs(toy, "aten::mm", 0, "[[64,64],[64,64]]", R"(["float","float"])");
+    opWithArgs(toy, "aten::mm", {0, 90}, "[[64,64],[64,64]]", R"(["float","float"])");
     toy.launch(toy.main(), 10, 1);
     toy.kernel(100, 5, 1, "cutlass_80_tensorop_s1688gemm_128x128");
-    opWithArgs(toy, "aten::mm", 1000, "[[64,64],[64,64]]", R"(["float","float"])");
+    opWithArgs(toy, "aten::mm", {1000, 90}, "[[64,64],[64,64]]", R"(["float","float"])");
     toy.launch(toy.main(), 1010, 2);
     toy.kernel(1100, 5, 2, "cutlass_80_simt_sgemm_128x32");
     const std::vector<OpCost> c = costs(toy);
@@ -70,7 +53,7 @@ TEST(KernelCost, Tf32ByTheKernelsName) {
 
 TEST(KernelCost, ListsHaveNoTypesInTraces) { // the kernel's name tells the size of an element
     ToyTrace toy;
-    opWithArgs(toy, "aten::cat", 0, "[[[4,64],[4,64]],[]]", R"(["TensorList","Scalar"])");
+    opWithArgs(toy, "aten::cat", {0, 90}, "[[[4,64],[4,64]],[]]", R"(["TensorList","Scalar"])");
     toy.launch(toy.main(), 10, 1);
     toy.kernel(100, 5, 1,
                "void at::native::CatArrayBatchedCopy<at::native::OpaqueType<2u>, unsigned int, 4, 64, 64>(int)");
@@ -84,7 +67,7 @@ TEST(KernelCost, LongListsAreReadOffTheGrid) { // 30 tensors and more are record
         "void at::native::multi_tensor_apply_kernel<at::native::FusedOptimizerTensorListMetadata<4>, "
         "at::native::FusedAdamMathFunctor<c10::BFloat16, 4, (at::native::ADAM_MODE)1, false>, float const*>";
     ToyTrace toy;
-    opWithArgs(toy, "aten::_fused_adamw_", 0, "[[],[],[],[]]",
+    opWithArgs(toy, "aten::_fused_adamw_", {0, 90}, "[[],[],[],[]]",
                R"(["TensorList","TensorList","TensorList","TensorList"])");
     toy.launch(toy.main(), 10, 1);
     toy.launch(toy.main(), 20, 2);
