@@ -4,13 +4,14 @@
 //              where is_causal would leave out half. Measured on an H200, 32 and 8 heads, 4096 tokens, cuDNN forward
 //              and backward: 3.6 ms with it, 1.0 without; half of the time, which the arithmetic alone explains, is
 //              told.
-//   memory     kernels far below the bandwidth of a plain copy: at 95% of it, plus 2 us each (the same figures as
-//              predict.cpp's), they would be done sooner. Not where those 2 us are most of it, and not on a GPU whose
-//              bandwidth is assumed.
+//   memory     kernels far below the bandwidth of a plain copy: at 95% of it, as this project's own reach forward, plus
+//              the 2 us that any kernel takes, they would be done sooner. Not where those are most of it, and not on a
+//              GPU whose bandwidth is assumed.
 // As with savings, of kernels that run side by side each counts by its part.
 #include "core/fusion/headroom.h"
 
 #include "core/base/format.h"
+#include "core/fusion/predict.h"
 
 #include <algorithm>
 
@@ -18,23 +19,11 @@ namespace fusescope::fusion {
 namespace {
 
 constexpr double kOfStep = 0.01; // less is not worth a word
-constexpr double kReachable = 0.95, kFloorNs = 2000;
-
-bool movesMemoryAlone(Pattern pattern) {
-    switch (pattern) {
-    case Pattern::RmsNorm:
-    case Pattern::AddRmsNorm:
-    case Pattern::QkNormRope:
-    case Pattern::Rope:
-    case Pattern::SwiGlu:
-    case Pattern::Optimizer: return true;
-    default: return false;
-    }
-}
+constexpr double kReachable = 0.95;
 
 double kernelNsOf(const Instance& instance) { return instance.forward_ns + instance.backward_ns; }
 double floorNsOf(const Instance& instance) {
-    return kFloorNs * static_cast<double>(instance.forward.size() + instance.backward.size());
+    return kKernelFloorNs * static_cast<double>(instance.forward.size() + instance.backward.size());
 }
 
 // "torch.ops.fusescope.rms_norm, forward and backward ..."; "" where it would do something else than what runs, or runs
@@ -115,7 +104,8 @@ void findLostBandwidth(const FusionInput& input, const SideBySide& beside, Findi
 void findHeadroom(const FusionInput& input, const SideBySide& beside, Finding& finding) {
     if (finding.state != FusionState::Fused || finding.time_estimated || input.trace == nullptr) return;
     if (finding.pattern == Pattern::Attention) findMasks(beside, finding);
-    if (movesMemoryAlone(finding.pattern)) findLostBandwidth(input, beside, finding);
+    if (movesMemoryAlone(finding.pattern) || finding.pattern == Pattern::Optimizer)
+        findLostBandwidth(input, beside, finding);
     if (finding.headroom_ns > 0 && finding.headroom_ns >= kOfStep * input.step_ns) return;
     finding.headroom.clear();
     finding.headroom_ns = 0;

@@ -46,20 +46,9 @@ Shares sharesOf(const FusedPart& part) {
 }
 
 // Share of the kernel time saved that comes back as step time (fitted, see above).
-Shares realised(Pattern pattern) {
-    switch (pattern) {
-    case Pattern::RmsNorm:
-    case Pattern::AddRmsNorm:
-    case Pattern::QkNormRope:
-    case Pattern::Rope:
-    case Pattern::SwiGlu:
-    case Pattern::PointwiseChain: return {0.85, 0.95, 1.0};
-    default: return {1.0, 1.0, 1.0};
-    }
-}
+Shares realised(Pattern pattern) { return movesMemoryAlone(pattern) ? Shares{0.85, 0.95, 1.0} : Shares{1.0, 1.0, 1.0}; }
 
-// Shortest time of any kernel on the GPU: start, one wave, end. The expected one is that of small fused norms.
-constexpr Shares kFloorNs{4000, 2000, 1500};
+constexpr Shares kFloorNs{4000, kKernelFloorNs, 1500};
 
 struct MatmulRate {
     double now = 0, best = 0;
@@ -196,6 +185,18 @@ void add(Range& sum, const Range& one) {
 }
 
 } // namespace
+
+bool movesMemoryAlone(Pattern pattern) noexcept {
+    switch (pattern) {
+    case Pattern::RmsNorm:
+    case Pattern::AddRmsNorm:
+    case Pattern::QkNormRope:
+    case Pattern::Rope:
+    case Pattern::SwiGlu:
+    case Pattern::PointwiseChain: return true;
+    default: return false;
+    }
+}
 
 double estimatedKernelNs(const OpCost& cost, const DeviceSpec& device) noexcept {
     const double bandwidth = device.practicalBandwidth();

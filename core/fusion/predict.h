@@ -7,6 +7,11 @@
 
 namespace fusescope::fusion {
 
+// Shortest time of any kernel on the GPU: start, one wave, end. That of small fused norms.
+constexpr double kKernelFloorNs = 2000;
+// Whether the pattern's kernels read and write memory and compute little beside it.
+[[nodiscard]] bool movesMemoryAlone(Pattern pattern) noexcept;
+
 // Fills Instance::fused, fused_kernels, predicted_ns and saving_ns. input.trace may be null: then times are estimates.
 void predict(const FusionInput& input, Draft& draft);
 
