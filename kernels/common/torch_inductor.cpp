@@ -41,7 +41,7 @@ constexpr const char* code = R"python(
 "torch._inductor.lowering" in __import__("sys").modules and __import__("builtins").exec('''
 import ctypes, sys
 lowering = sys.modules["torch._inductor.lowering"]
-if hasattr(lowering, "make_fallback"):  # else it is being imported
+if not getattr(lowering.__spec__, "_initializing", False):  # else another thread imports it
     ctypes.c_bool.from_address(%zu).value = True
     try:
         import torch
@@ -52,10 +52,11 @@ if hasattr(lowering, "make_fallback"):  # else it is being imported
                 op = getattr(getattr(torch.ops.fusescope, name), overload or "default")
                 if op in lowering.lowerings or op in lowering.decompositions:  # those are made of others
                     continue
-                constraint = lowering.constrain_to_fx_strides
                 if hasattr(utils, "get_layout_constraint_tag") and hasattr(lowering, "tag_to_layout_constraint"):
                     tag = utils.get_layout_constraint_tag(op, with_default=True)
                     constraint = lowering.tag_to_layout_constraint(tag)
+                else:
+                    constraint = lowering.constrain_to_fx_strides
                 lowering.make_fallback(op, constraint, warn=False)
     except Exception as error:
         print(f"fusescope: Inductor could not be told of the operators ({error!r}): compiling many layers may not end",
