@@ -6,6 +6,7 @@ import sys
 import textwrap
 
 import torch
+from checking import RELATIVE, relative_error
 from conftest import LIBRARY
 
 # In a process of its own: Inductor is not to know the operators yet.
@@ -91,5 +92,5 @@ def test_a_stack_of_layers_ends(device):
         leaves = x.clone().requires_grad_(), w.clone().requires_grad_()
         out = f(*leaves)
         results.append([out.detach(), *torch.autograd.grad(out.square().sum(), leaves)])
-    for a, b in zip(*results):
-        torch.testing.assert_close(b, a)
+    for a, b in zip(*results):  # w's gradients of 25 layers are summed in another order
+        assert relative_error(b, a) < RELATIVE[a.dtype]
